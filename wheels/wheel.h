@@ -99,6 +99,8 @@ struct wheel_batch {
 #define WHEEL_SLACK	0x08	/* reads slack.slack, and fires within it */
 #define WHEEL_BOUNDED	0x10	/* refuses to be reserved for above max_timers */
 #define WHEEL_POOLED	0x20	/* takes memory from wheel_config.pool */
+#define WHEEL_ROUNDS	0x40	/* always fires a part of a slot after due: on a running
+				 * clock a delay needs no extra tick */
 
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
