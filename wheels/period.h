@@ -6,10 +6,8 @@
 #ifndef _WHEEL_PERIOD_H
 #define _WHEEL_PERIOD_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
-#ifdef __KERNEL__
-#include <linux/math64.h>
-#endif
 
 /**
  * wheel_period_next() - the due tick that follows a fire
@@ -27,16 +25,17 @@
 static inline bool wheel_period_next(u64 *due, u64 period, u64 tick,
 				     u64 *missed)
 {
-	u64 skipped = 0;
+	u64 last = *due;
 
-	if (tick >= *due && tick - *due >= period)
-		skipped = (tick - *due) / period;
-	*missed = skipped;
-	/* skipped * period <= tick - due, so this sum cannot overflow. */
-	*due += skipped * period;
-	if (*due > U64_MAX - period)
+	*missed = 0;
+	if (tick >= last && tick - last >= period) {
+		*missed = (tick - last) / period;
+		/* No later than tick, so the product cannot overflow. */
+		last += *missed * period;
+	}
+	if (last > U64_MAX - period)
 		return false;
-	*due += period;
+	*due = last + period;
 	return true;
 }
 
