@@ -31,8 +31,13 @@
 /** WHEEL_BATCH - the most timers that one call of advance or walk looks at. */
 #define WHEEL_BATCH	64
 
-/** WHEEL_NEVER - what @next returns where no timer will ever need the CPU. */
-#define WHEEL_NEVER	U64_MAX
+/**
+ * WHEEL_NEVER - the tick of what will never come
+ *
+ * Not the greatest number, which is a tick that a timer can be due on, but the
+ * one that cannot be later than any clock.
+ */
+#define WHEEL_NEVER	0ULL
 
 /**
  * struct wheel_node - one timer, as a kind sees it
@@ -221,7 +226,7 @@ struct wheel {
  *	(to fire it, or to move it), or WHEEL_NEVER where the clock has ended.
  * @dequeue: take a queued node out
  * @next: the first tick after now at which the wheel needs the CPU; may be
- *	early, never late; WHEEL_NEVER where nothing will ever fire
+ *	early, never late; WHEEL_NEVER (which is 0) where nothing will ever fire
  * @advance: move the clock towards @to (not before now), and hand over what
  *	expires, at most one tick's timers in one call. Stops when the budget
  *	is used up, when a tick has handed anything over, or at @to. Returns
