@@ -1,0 +1,1488 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/cogwheel: a wheel for each open file, driven by ioctls (see
+ * cogwheel_ioctl.h), which tells of fired timers through read and poll.
+ *
+ * It knows the facility by cogwheel.h only, and nothing of slots, per-CPU
+ * bases or clock drivers.
+ *
+ * Where a timer is. Under the file's lock a timer is armed (in the wheel, or
+ * in a batch of expiry from which it has not been taken and can still be moved
+ * and cancelled) or fired (its event is in the file's queue). The expire
+ * function takes timers out of a batch and queues their events without letting
+ * go of the lock, so nobody ever meets one in between. A periodic timer is
+ * armed again within the same hold, and so can be both.
+ *
+ *	          arm            expire             read, cancel
+ *	  free ---------> armed ---------> fired ----------------> free
+ *	   ^                |  ^             |
+ *	   |     cancel     |  |    move     |
+ *	   +----------------+  +-------------+
+ *
+ * An event is never lost, since a timer is the storage of its own event: the
+ * memory that linked a one-shot timer into the wheel links its event into the
+ * queue.
+ *
+ * Order of locks: the mutexes, none of which is taken within another; then the
+ * file's lock, bottom halves off; then the facility's base lock, or the lock of
+ * the xarray of pages.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/build_bug.h>
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/nospec.h>
+#include <linux/poll.h>
+#include <linux/rbtree.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "cogwheel.h"
+#include "cogwheel_dev.h"
+#include "cogwheel_ioctl.h"
+#include "wheels/kinds.h"
+#include "wheels/period.h"
+
+#define DEFAULT_KIND	"cascading"
+#define DEFAULT_TICK_NS	1000000ULL
+
+/* Of the minors that are reserved for local use. */
+#define FILE_MINOR	248
+
+/*
+ * A timer's id is its handle, with flags in bits that are zero in a handle:
+ *
+ *	63          29 28                  3 2    0
+ *	| generation  | index of the timer  | flags |
+ *
+ * Generations are taken from one counter of the whole module, so a handle fits
+ * neither a later timer in the same place nor a timer of another file, until
+ * 2^35 timers have been armed. They are never zero, nor is a handle.
+ */
+#define ID_PERIODIC	BIT_ULL(0)	/* user points to a struct file_periodic */
+#define ID_FIRED	BIT_ULL(1)	/* of a timer: not armed; of an event: queued */
+#define ID_COPYING	BIT_ULL(2)	/* the event is being copied to a reader */
+#define ID_FLAGS	(ID_PERIODIC | ID_FIRED | ID_COPYING)
+#define ID_INDEX_SHIFT	3
+#define ID_INDEX_BITS	26
+#define ID_GEN_SHIFT	(ID_INDEX_SHIFT + ID_INDEX_BITS)
+#define ID_GEN_MASK	(U64_MAX >> ID_GEN_SHIFT)
+
+/* Generations that a file takes from the counter at a time. */
+#define GEN_BLOCK	64
+
+/* An index is a page's number and the timer's place in it. */
+#define PLACE_BITS	(PAGE_SHIFT - 5)
+#define PAGES_MAX	(1U << (ID_INDEX_BITS - PLACE_BITS))
+#define NO_PLACE	U16_MAX
+
+/**
+ * struct file_event - an event, in the queue of its file
+ * @id: handle and flags of the timer; ID_FIRED is set while it is queued
+ * @user: the program's own
+ * @due: due tick
+ * @fired: the tick at which it fired
+ * @entry: in wheel_file.events
+ */
+struct file_event {
+	u64 id;
+	u64 user;
+	u64 due;
+	u64 fired;
+	struct list_head entry;
+};
+
+/**
+ * struct file_timer - a timer, and after it fired once and for all its event
+ * @id: handle and flags; 0 while it is free
+ * @timer: while it is armed. Its last bytes are absent where the kind needs no
+ *	more; see timer_bytes().
+ * @event: after it fired, if it is not periodic
+ *
+ * While it is free, event.user is the place of the next free one in the page.
+ */
+struct file_timer {
+	union {
+		struct {
+			u64 id;
+			struct cogwheel_timer timer;
+		};
+		struct file_event event;
+	};
+};
+
+/* No timer is smaller than its event. */
+static_assert(PAGE_SIZE / sizeof(struct file_event) < BIT(PLACE_BITS));
+static_assert(BIT(PLACE_BITS) <= NO_PLACE);
+
+/* What the event takes over from the timer just stays where it is. */
+static_assert(offsetof(struct file_timer, id) ==
+	      offsetof(struct file_timer, event.id));
+static_assert(offsetof(struct file_timer, timer.user) ==
+	      offsetof(struct file_timer, event.user));
+static_assert(offsetof(struct file_timer, timer.node.expires) ==
+	      offsetof(struct file_timer, event.due));
+
+/**
+ * struct file_periodic - what a periodic timer needs beyond a one-shot one
+ * @event: its event, which can be unread while the timer is armed
+ * @timer: the timer
+ * @period: ticks from due tick to due tick
+ * @slack: ticks that it may be late
+ * @missed: periods that the event is to report as missed
+ * @again: in wheel_file.again, while the event is unread and the timer armed
+ * @bound: a tick no later than that at which it fires again; while in @again
+ * @fresh: it fired again while its event was being copied to a reader, and
+ *	@event now says how
+ */
+struct file_periodic {
+	struct file_event event;
+	struct file_timer *timer;
+	u64 period;
+	u64 slack;
+	u64 missed;
+	struct rb_node again;
+	u64 bound;
+	bool fresh;
+};
+
+/**
+ * struct timer_page - a page of timers
+ * @partial: in wheel_file.partial, while it has a free timer
+ * @number: its number in wheel_file.pages
+ * @used: how many of its timers are in use
+ * @free: place of the first free one, or NO_PLACE
+ * @timers: the timers, each of wheel_file.timer_bytes
+ *
+ * The kernel's own slabs would do, if it were not for the 8 bytes that memory
+ * accounting adds to each object, and as many again for a table that leads
+ * from handle to timer. Here the handle is the place.
+ */
+struct timer_page {
+	struct list_head partial;
+	u32 number;
+	u16 used;
+	u16 free;
+	u8 timers[] __aligned(8);
+};
+
+/**
+ * struct wheel_file - an open file
+ * @lock: protects all that follows up to @wait, and every timer
+ * @events: queue of unread events
+ * @unread: number of events that read has not delivered
+ * @timers: number of timers that are not free
+ * @again: of a manual clock: periodic timers whose events are unread, by the
+ *	tick at which they fire again, which advance must not reach
+ * @pages: pages of timers by number
+ * @partial: pages that have a free timer; those that have nothing else last
+ * @empty: how many of those have nothing else
+ * @gen: last generation given out
+ * @gen_left: how many more of the block are left
+ * @wait: readers and pollers
+ * @cw: the facility; NULL until it is set up, then constant. Published by
+ *	set-up with release, after the fields below it.
+ * @clock: COGWHEEL_CLOCK_*
+ * @tick_ns: length of a tick, 0 with a manual clock
+ * @timer_bytes: bytes of a struct file_timer here
+ * @per_page: timers in a page
+ * @setup_lock: serialises set-up
+ * @advance_lock: serialises advance
+ * @grow_lock: serialises the making of pages
+ * @read_lock: serialises readers; held while events are copied, so that an
+ *	event is removed only when its reader has it
+ */
+struct wheel_file {
+	spinlock_t lock;		/* all up to wait, and every timer */
+	struct list_head events;
+	u64 unread;
+	u64 timers;
+	struct rb_root_cached again;
+	struct xarray pages;
+	struct list_head partial;
+	u32 empty;
+	u32 gen_left;
+	u64 gen;
+
+	wait_queue_head_t wait;
+
+	struct cogwheel *cw;
+	u32 clock;
+	u64 tick_ns;
+	u32 timer_bytes;
+	u32 per_page;
+
+	struct mutex setup_lock;	/* set-up */
+	struct mutex advance_lock;	/* advance */
+	struct mutex grow_lock;		/* making pages */
+	struct mutex read_lock;		/* copying events */
+};
+
+static struct kmem_cache *periodic_cache;
+static atomic64_t generations;
+
+/*
+ * Limits
+ */
+
+static unsigned int max_timers = 1 << 20;
+
+/* The most that any kind's pages have numbers for. */
+#define MAX_TIMERS_MAX	\
+	(PAGES_MAX * (unsigned int)((PAGE_SIZE - sizeof(struct timer_page)) / \
+				    sizeof(struct file_timer)))
+
+static int max_timers_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int nr;
+	int err;
+
+	err = kstrtouint(val, 0, &nr);
+	if (!err && (nr < 1 || nr > MAX_TIMERS_MAX))
+		err = -ERANGE;
+	if (err) {
+		pr_err("max_timers=%s: must be a number from 1 to %u\n", val,
+		       MAX_TIMERS_MAX);
+		return err;
+	}
+	WRITE_ONCE(max_timers, nr);
+	return 0;
+}
+
+static const struct kernel_param_ops max_timers_ops = {
+	.set = max_timers_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(max_timers, &max_timers_ops, &max_timers, 0644);
+MODULE_PARM_DESC(max_timers, "Most timers that one open file may have");
+
+/*
+ * Pages of timers, and handles
+ */
+
+static u32 timer_bytes(const struct wheel_ops *ops)
+{
+	size_t bytes = offsetof(struct file_timer, timer.node) + ops->node_size;
+
+	return ALIGN(max(bytes, sizeof(struct file_event)), sizeof(u64));
+}
+
+static u32 timers_per_page(u32 bytes)
+{
+	return (PAGE_SIZE - sizeof(struct timer_page)) / bytes;
+}
+
+/* Bytes of a timer with its share of page header and of xarray. */
+static u32 timer_share(const struct wheel_ops *ops)
+{
+	return DIV_ROUND_UP(PAGE_SIZE +
+			    sizeof(struct xa_node) / XA_CHUNK_SIZE,
+			    timers_per_page(timer_bytes(ops)));
+}
+
+static struct file_timer *page_timer(const struct wheel_file *f,
+				     struct timer_page *page, u32 place)
+{
+	return (void *)(page->timers + place * f->timer_bytes);
+}
+
+static struct timer_page *timer_page(struct file_timer *t)
+{
+	return (void *)((unsigned long)t & PAGE_MASK);
+}
+
+static struct file_periodic *timer_periodic(struct file_timer *t)
+{
+	return (void *)(uintptr_t)t->timer.user;
+}
+
+static struct file_periodic *event_periodic(struct file_event *e)
+{
+	return container_of(e, struct file_periodic, event);
+}
+
+/* The event of a timer, queued or not. */
+static struct file_event *timer_event(struct file_timer *t)
+{
+	return t->id & ID_PERIODIC ? &timer_periodic(t)->event : &t->event;
+}
+
+static u64 id_handle(u64 id)
+{
+	return id & ~ID_FLAGS;
+}
+
+static u64 file_generation(struct wheel_file *f)
+{
+	lockdep_assert_held(&f->lock);
+	do {
+		if (!f->gen_left) {
+			f->gen = atomic64_fetch_add(GEN_BLOCK, &generations);
+			f->gen_left = GEN_BLOCK;
+		}
+		f->gen_left--;
+	} while (!(++f->gen & ID_GEN_MASK));
+	return f->gen & ID_GEN_MASK;
+}
+
+/*
+ * The timer that a handle from user space names, or NULL. Whatever number that
+ * is, it leads to a place in a page of this file or to nothing.
+ */
+static struct file_timer *file_lookup(struct wheel_file *f, u64 handle)
+{
+	u32 index = handle >> ID_INDEX_SHIFT & (BIT(ID_INDEX_BITS) - 1);
+	u32 place = index & (BIT(PLACE_BITS) - 1);
+	struct timer_page *page;
+	struct file_timer *t;
+
+	lockdep_assert_held(&f->lock);
+	if (!(handle >> ID_GEN_SHIFT) || place >= f->per_page)
+		return NULL;
+	page = xa_load(&f->pages, index >> PLACE_BITS);
+	if (!page)
+		return NULL;
+	t = page_timer(f, page, array_index_nospec(place, f->per_page));
+	return id_handle(t->id) == handle ? t : NULL;
+}
+
+/* Make sure that there was a free timer at some point in time. */
+static int file_grow(struct wheel_file *f)
+{
+	struct timer_page *page;
+	struct file_timer *t;
+	bool grown;
+	int err = 0;
+	u32 i;
+
+	if (mutex_lock_killable(&f->grow_lock))
+		return -EINTR;
+	spin_lock_bh(&f->lock);
+	grown = !list_empty(&f->partial);
+	spin_unlock_bh(&f->lock);
+	if (grown)
+		goto out;
+	/* A power of two, and so aligned to its size. */
+	page = kzalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!page) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (i = 0; i < f->per_page; i++) {
+		t = page_timer(f, page, i);
+		t->event.user = i + 1 < f->per_page ? i + 1 : NO_PLACE;
+	}
+	/* From here on a forged handle finds it: all of it is free. */
+	err = xa_alloc_bh(&f->pages, &page->number, page,
+			  XA_LIMIT(0, PAGES_MAX - 1), GFP_KERNEL);
+	if (err) {
+		kfree(page);
+		/* The limit on timers comes first. */
+		if (err == -EBUSY)
+			err = -ENOSPC;
+		goto out;
+	}
+	spin_lock_bh(&f->lock);
+	list_add_tail(&page->partial, &f->partial);
+	f->empty++;
+	spin_unlock_bh(&f->lock);
+out:
+	mutex_unlock(&f->grow_lock);
+	return err;
+}
+
+static struct file_timer *file_timer_get(struct wheel_file *f)
+{
+	struct timer_page *page;
+	struct file_timer *t;
+	u32 place;
+
+	lockdep_assert_held(&f->lock);
+	page = list_first_entry(&f->partial, struct timer_page, partial);
+	place = page->free;
+	t = page_timer(f, page, place);
+	page->free = t->event.user;
+	if (!page->used++)
+		f->empty--;
+	if (page->free == NO_PLACE)
+		list_del(&page->partial);
+	t->id = file_generation(f) << ID_GEN_SHIFT |
+		(u64)(page->number << PLACE_BITS | place) << ID_INDEX_SHIFT;
+	f->timers++;
+	return t;
+}
+
+/* The timer is neither armed nor is its event queued. */
+static void file_timer_put(struct wheel_file *f, struct file_timer *t)
+{
+	struct timer_page *page = timer_page(t);
+
+	lockdep_assert_held(&f->lock);
+	if (t->id & ID_PERIODIC)
+		kmem_cache_free(periodic_cache, timer_periodic(t));
+	t->id = 0;
+	t->event.user = page->free;
+	if (page->free == NO_PLACE)
+		list_add(&page->partial, &f->partial);
+	page->free = ((u8 *)t - page->timers) / f->timer_bytes;
+	f->timers--;
+	if (--page->used)
+		return;
+	/* Keep one, so that a single timer does not make and free a page. */
+	if (f->empty) {
+		list_del(&page->partial);
+		xa_erase_bh(&f->pages, page->number);
+		kfree(page);
+	} else {
+		f->empty++;
+		list_move_tail(&page->partial, &f->partial);
+	}
+}
+
+/*
+ * Events
+ */
+
+static void event_queue(struct wheel_file *f, struct file_event *e, u64 fired)
+{
+	e->fired = fired;
+	e->id |= ID_FIRED;
+	list_add_tail(&e->entry, &f->events);
+	f->unread++;
+}
+
+static bool again_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct file_periodic, again)->bound <
+	       rb_entry(b, struct file_periodic, again)->bound;
+}
+
+/* Advance must not reach the next fire of a timer whose event is unread. */
+static void again_add(struct wheel_file *f, struct file_periodic *p)
+{
+	if (f->clock != COGWHEEL_CLOCK_MANUAL)
+		return;
+	p->bound = cogwheel_fires(f->cw, &p->timer->timer);
+	if (p->bound != WHEEL_NEVER)
+		rb_add_cached(&p->again, &f->again, again_less);
+}
+
+static void again_del(struct wheel_file *f, struct file_periodic *p)
+{
+	if (RB_EMPTY_NODE(&p->again))
+		return;
+	rb_erase_cached(&p->again, &f->again);
+	RB_CLEAR_NODE(&p->again);
+}
+
+/* The last tick that a manual clock may go to as things stand. */
+static u64 file_limit(struct wheel_file *f)
+{
+	struct rb_node *first = rb_first_cached(&f->again);
+
+	lockdep_assert_held(&f->lock);
+	return first ? rb_entry(first, struct file_periodic, again)->bound - 1
+		     : U64_MAX;
+}
+
+/* Take back the event of a timer, if there is one; it is not being copied. */
+static bool event_drop(struct wheel_file *f, struct file_timer *t)
+{
+	struct file_event *e = timer_event(t);
+
+	if (!(e->id & ID_FIRED))
+		return false;
+	list_del(&e->entry);
+	f->unread--;
+	if (t->id & ID_PERIODIC) {
+		e->id &= ~ID_FIRED;
+		again_del(f, event_periodic(e));
+	}
+	return true;
+}
+
+/* Returns true where there is an event that there was not before. */
+static bool fire_periodic(struct wheel_file *f, struct file_timer *t, u64 tick)
+{
+	struct file_periodic *p = timer_periodic(t);
+	u64 due = t->timer.node.expires, next = due, missed;
+	bool armed, event = true;
+
+	armed = wheel_period_next(&next, p->period, tick, &missed);
+	if (armed)
+		cogwheel_mod_slack(f->cw, &t->timer, next, p->slack);
+	else
+		t->id |= ID_FIRED;
+
+	if (!(p->event.id & ID_FIRED)) {
+		p->event.due = due;
+		p->missed = missed;
+		event_queue(f, &p->event, tick);
+		if (armed)
+			again_add(f, p);
+	} else if (p->event.id & ID_COPYING && !p->fresh) {
+		/* The reader has the event of before: this is the next one. */
+		p->fresh = true;
+		p->event.due = due;
+		p->event.fired = tick;
+		p->missed = missed;
+		list_move_tail(&p->event.entry, &f->events);
+		f->unread++;
+	} else {
+		p->missed += missed + 1;
+		event = false;
+	}
+	return event;
+}
+
+/*
+ * Timers have fired. In softirq, or with bottom halves off for a manual clock,
+ * and no lock of the facility held; a batch is small, so the lock is not held
+ * for long.
+ */
+static u64 file_expire(struct cogwheel_batch *batch)
+{
+	struct wheel_file *f = batch->data;
+	struct cogwheel_timer *timer;
+	struct file_timer *t;
+	bool event = false;
+	u64 limit;
+
+	spin_lock_bh(&f->lock);
+	while ((timer = cogwheel_batch_take(batch))) {
+		t = container_of(timer, struct file_timer, timer);
+		if (t->id & ID_PERIODIC) {
+			event |= fire_periodic(f, t, batch->tick);
+		} else {
+			event_queue(f, &t->event, batch->tick);
+			event = true;
+		}
+	}
+	limit = file_limit(f);
+	spin_unlock_bh(&f->lock);
+
+	/* Pairs with the barriers of whoever waits: see file_poll(). */
+	if (event && wq_has_sleeper(&f->wait))
+		wake_up_interruptible_poll(&f->wait, EPOLLIN | EPOLLRDNORM);
+	return limit;
+}
+
+/*
+ * Set-up
+ */
+
+static const enum cogwheel_clock clocks[] = {
+	[COGWHEEL_CLOCK_MONOTONIC] = COGWHEEL_MONOTONIC,
+	[COGWHEEL_CLOCK_JIFFIES] = COGWHEEL_JIFFIES,
+	[COGWHEEL_CLOCK_MANUAL] = COGWHEEL_MANUAL,
+};
+
+static const char *const clock_names[] = {
+	[COGWHEEL_CLOCK_MONOTONIC] = "monotonic",
+	[COGWHEEL_CLOCK_JIFFIES] = "jiffies",
+	[COGWHEEL_CLOCK_MANUAL] = "manual",
+};
+
+static int file_configure(struct wheel_file *f,
+			  const struct cogwheel_ioc_setup *s)
+{
+	struct cogwheel_config config = {
+		.kind = s->kind[0] ? s->kind : DEFAULT_KIND,
+		.tick_ns = s->tick_ns,
+		.start = s->start,
+		.slots = s->slots,
+		.levels = s->levels,
+		.one_base = true,
+		.expire = file_expire,
+		.data = f,
+	};
+	struct cogwheel *cw;
+
+	lockdep_assert_held(&f->setup_lock);
+	if (s->flags || s->reserved || s->clock >= ARRAY_SIZE(clocks) ||
+	    strnlen(s->kind, sizeof(s->kind)) == sizeof(s->kind))
+		return -EINVAL;
+	config.clock = clocks[array_index_nospec(s->clock, ARRAY_SIZE(clocks))];
+	if (s->clock == COGWHEEL_CLOCK_MONOTONIC && !s->tick_ns)
+		config.tick_ns = DEFAULT_TICK_NS;
+	if (f->cw)
+		return -EBUSY;
+
+	cw = cogwheel_create(&config);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	f->clock = s->clock;
+	f->tick_ns = s->clock == COGWHEEL_CLOCK_JIFFIES ? TICK_NSEC
+							: config.tick_ns;
+	f->timer_bytes = timer_bytes(cogwheel_kind(cw));
+	f->per_page = timers_per_page(f->timer_bytes);
+	/* Pairs with file_wheel(). */
+	smp_store_release(&f->cw, cw);
+	return 0;
+}
+
+/* The facility of a file; a file that was not set up gets the defaults. */
+static struct cogwheel *file_wheel(struct wheel_file *f)
+{
+	static const struct cogwheel_ioc_setup defaults;
+	/* Pairs with file_configure(). */
+	struct cogwheel *cw = smp_load_acquire(&f->cw);
+	int err;
+
+	if (cw)
+		return cw;
+	if (mutex_lock_killable(&f->setup_lock))
+		return ERR_PTR(-EINTR);
+	err = file_configure(f, &defaults);
+	mutex_unlock(&f->setup_lock);
+	/* Somebody else was first: that is as good. */
+	if (err && err != -EBUSY)
+		return ERR_PTR(err);
+	return f->cw;
+}
+
+static int file_setup(struct wheel_file *f, void *arg)
+{
+	int err;
+
+	if (mutex_lock_killable(&f->setup_lock))
+		return -EINTR;
+	err = file_configure(f, arg);
+	mutex_unlock(&f->setup_lock);
+	return err;
+}
+
+/*
+ * Queries
+ */
+
+static int file_info(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_info *info = arg;
+
+	if (info->reserved)
+		return -EINVAL;
+	*info = (struct cogwheel_ioc_info) {
+		.size = info->size,
+		.version = COGWHEEL_VERSION,
+		.kinds = WHEEL_NR_KINDS,
+		.clocks = BIT(ARRAY_SIZE(clocks)) - 1,
+		.arm_flags = COGWHEEL_ARM_ABSOLUTE | COGWHEEL_ARM_MOVE,
+		.advance_flags = COGWHEEL_ADVANCE_ABSOLUTE,
+		.event_size = sizeof(struct cogwheel_event),
+		.item_size = sizeof(struct cogwheel_item),
+		.max_timers = READ_ONCE(max_timers),
+		.tick_ns_min = COGWHEEL_TICK_NS_MIN,
+		.tick_ns_max = COGWHEEL_TICK_NS_MAX,
+		.tick_ns_def = DEFAULT_TICK_NS,
+		.jiffy_ns = TICK_NSEC,
+	};
+	return 0;
+}
+
+static_assert(COGWHEEL_TRAIT_EXACT == WHEEL_EXACT);
+static_assert(COGWHEEL_TRAIT_ONE_STEP == WHEEL_ONE_STEP);
+static_assert(COGWHEEL_TRAIT_SCANS == WHEEL_SCANS);
+static_assert(COGWHEEL_TRAIT_SLACK == WHEEL_SLACK);
+static_assert(COGWHEEL_TRAIT_BOUNDED == WHEEL_BOUNDED);
+static_assert(COGWHEEL_TRAIT_POOLED == WHEEL_POOLED);
+static_assert(COGWHEEL_TRAIT_ROUNDS == WHEEL_ROUNDS);
+
+static int file_kind(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_kind *kind = arg;
+	const struct wheel_ops *ops;
+	u32 index = kind->index;
+
+	if (index >= WHEEL_NR_KINDS)
+		return -EINVAL;
+	ops = wheel_kinds[array_index_nospec(index, WHEEL_NR_KINDS)];
+	*kind = (struct cogwheel_ioc_kind) {
+		.size = kind->size,
+		.index = index,
+		.traits = ops->traits,
+		.node_size = ops->node_size,
+		.timer_size = timer_share(ops),
+		/* Memory accounting keeps a pointer for each object. */
+		.periodic_size = timer_share(ops) +
+				 sizeof(struct file_periodic) + sizeof(void *),
+		.slots_min = ops->slots.min,
+		.slots_max = ops->slots.max,
+		.slots_def = ops->slots.def,
+		.levels_min = ops->levels.min,
+		.levels_max = ops->levels.max,
+		.levels_def = ops->levels.def,
+		.max_timers = ops->traits & WHEEL_BOUNDED ? ops->max_timers : 0,
+	};
+	strscpy(kind->name, ops->name, sizeof(kind->name));
+	strscpy(kind->brief, ops->brief, sizeof(kind->brief));
+	strscpy(kind->source, ops->source, sizeof(kind->source));
+	return 0;
+}
+
+static int file_geometry(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_geometry *g = arg;
+	struct wheel_geometry geometry;
+	struct cogwheel *cw;
+
+	if (g->flags)
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	cogwheel_geometry(cw, &geometry);
+	*g = (struct cogwheel_ioc_geometry) {
+		.size = g->size,
+		.clock = f->clock,
+		.levels = geometry.levels,
+		.slots = geometry.slots,
+		.shift = geometry.shift,
+		.width = geometry.width,
+		.tick_ns = f->tick_ns,
+	};
+	strscpy(g->kind, cogwheel_kind(cw)->name, sizeof(g->kind));
+	return 0;
+}
+
+static void file_look(struct wheel_file *f, struct cogwheel_ioc_state *s)
+{
+	struct cogwheel_stats stats;
+
+	/* Keeps timers from being armed, cancelled and taken meanwhile. */
+	spin_lock_bh(&f->lock);
+	cogwheel_stats(f->cw, &stats);
+	*s = (struct cogwheel_ioc_state) {
+		.size = s->size,
+		.next = cogwheel_next(f->cw),
+		.now = cogwheel_now(f->cw),
+		.pending = stats.pending,
+		.unread = f->unread,
+		.timers = f->timers,
+		.fired = stats.fired,
+		.moved = stats.moved,
+		.touched = stats.touched,
+		.wakeups = stats.wakeups,
+	};
+	spin_unlock_bh(&f->lock);
+	if (s->next != WHEEL_NEVER)
+		s->status |= COGWHEEL_STATE_NEXT;
+}
+
+static int file_state(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_state *s = arg;
+	struct cogwheel *cw;
+
+	if (s->flags || s->reserved)
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	file_look(f, s);
+	return 0;
+}
+
+/* What one piece of a walk needs. */
+struct walk_piece {
+	unsigned int nr;
+	struct wheel_item look[WHEEL_BATCH];
+	struct cogwheel_item items[WHEEL_BATCH];
+};
+
+static void walk_item(struct wheel_item *look, void *data)
+{
+	struct walk_piece *piece = data;
+	struct cogwheel_timer *timer =
+		container_of(look->node, struct cogwheel_timer, node);
+	struct file_timer *t = container_of(timer, struct file_timer, timer);
+	bool periodic = t->id & ID_PERIODIC;
+
+	piece->items[piece->nr++] = (struct cogwheel_item) {
+		.due = timer->node.expires,
+		.tick = look->tick,
+		.handle = id_handle(t->id),
+		.user = periodic ? timer_periodic(t)->event.user : timer->user,
+		.level = look->level,
+		.slot = look->slot,
+		.flags = (look->more ? COGWHEEL_ITEM_MORE : 0) |
+			 (periodic ? COGWHEEL_ITEM_PERIODIC : 0),
+	};
+}
+
+static_assert(COGWHEEL_NO_LEVEL == WHEEL_NO_LEVEL);
+
+static int file_walk(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_walk *walk = arg;
+	struct cogwheel_item __user *to = u64_to_user_ptr(walk->items);
+	u32 room = walk->count, count = 0;
+	struct walk_piece *piece;
+	struct wheel_walk pos = { .pos = { walk->pos[0], walk->pos[1] } };
+	unsigned int max;
+	struct cogwheel *cw;
+	int err = 0;
+
+	if (walk->flags || walk->reserved || !room)
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	piece = kmalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT);
+	if (!piece)
+		return -ENOMEM;
+	/* A slot is cut off at the end of a piece: only a first one is short. */
+	max = min_t(u32, room, WHEEL_BATCH);
+	do {
+		piece->nr = 0;
+		spin_lock_bh(&f->lock);
+		cogwheel_walk(cw, 0, &pos, piece->look, max, walk_item, piece);
+		spin_unlock_bh(&f->lock);
+		if (!piece->nr)
+			break;
+		if (copy_to_user(to + count, piece->items,
+				 piece->nr * sizeof(*to))) {
+			err = -EFAULT;
+			break;
+		}
+		count += piece->nr;
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		cond_resched();
+	} while (room - count >= max);
+	kfree(piece);
+	if (err)
+		return err;
+	walk->count = count;
+	walk->pos[0] = pos.pos[0];
+	walk->pos[1] = pos.pos[1];
+	return 0;
+}
+
+/*
+ * Arm, cancel, advance
+ */
+
+/* Find a timer whose event no reader is just copying; may drop the lock. */
+static struct file_timer *file_find(struct wheel_file *f, u64 handle)
+	__must_hold(&f->lock)
+{
+	struct file_timer *t;
+	int err;
+
+	for (;;) {
+		t = file_lookup(f, handle);
+		if (!t)
+			return ERR_PTR(-ENOENT);
+		if (!(timer_event(t)->id & ID_COPYING))
+			return t;
+		/* The reader will have the event, or will leave it queued. */
+		spin_unlock_bh(&f->lock);
+		err = mutex_lock_killable(&f->read_lock);
+		if (!err)
+			mutex_unlock(&f->read_lock);
+		spin_lock_bh(&f->lock);
+		if (err)
+			return ERR_PTR(-EINTR);
+	}
+}
+
+/* Take a free timer; may drop the lock. */
+static struct file_timer *file_take(struct wheel_file *f)
+	__must_hold(&f->lock)
+{
+	int err;
+
+	for (;;) {
+		if (f->timers >= READ_ONCE(max_timers))
+			return ERR_PTR(-ENOSPC);
+		if (!list_empty(&f->partial))
+			return file_timer_get(f);
+		spin_unlock_bh(&f->lock);
+		err = file_grow(f);
+		spin_lock_bh(&f->lock);
+		if (err)
+			return ERR_PTR(err);
+	}
+}
+
+/* Make a timer periodic or one-shot; it stays where it is in the wheel. */
+static void timer_set(struct file_timer *t, struct file_periodic *p,
+		      const struct cogwheel_ioc_arm *arm)
+{
+	t->id = id_handle(t->id);
+	if (!p) {
+		t->timer.user = arm->user;
+		return;
+	}
+	t->id |= ID_PERIODIC;
+	t->timer.user = (uintptr_t)p;
+	p->event.id = t->id;
+	p->event.user = arm->user;
+	p->timer = t;
+	p->period = arm->period;
+	p->slack = arm->slack;
+	RB_CLEAR_NODE(&p->again);
+}
+
+static int file_arm(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_arm *arm = arg;
+	bool move = arm->flags & COGWHEEL_ARM_MOVE;
+	struct file_periodic *p = NULL, *old = NULL;
+	struct file_timer *t;
+	struct cogwheel *cw;
+	int err = 0;
+
+	if (arm->flags & ~(COGWHEEL_ARM_ABSOLUTE | COGWHEEL_ARM_MOVE) ||
+	    arm->reserved || (!move && arm->handle))
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	if (!move) {
+		err = cogwheel_reserve(cw, 1);
+		if (err)
+			return err;
+	}
+	if (arm->period) {
+		p = kmem_cache_zalloc(periodic_cache, GFP_KERNEL);
+		if (!p) {
+			err = -ENOMEM;
+			goto unreserve;
+		}
+	}
+	spin_lock_bh(&f->lock);
+	t = move ? file_find(f, arm->handle) : file_take(f);
+	if (IS_ERR(t)) {
+		spin_unlock_bh(&f->lock);
+		err = PTR_ERR(t);
+		goto free_periodic;
+	}
+
+	arm->result = 0;
+	if (move && event_drop(f, t))
+		arm->result |= COGWHEEL_WAS_UNREAD;
+	if (t->id & ID_PERIODIC)
+		old = timer_periodic(t);
+	/* An event took the place of the timer, or its memory is new. */
+	if (!move || t->id & ID_FIRED)
+		cogwheel_timer_setup(&t->timer, NULL, 0);
+	timer_set(t, p, arm);
+	arm->handle = id_handle(t->id);
+	arm->due = arm->flags & COGWHEEL_ARM_ABSOLUTE
+		   ? arm->when : cogwheel_due(cw, arm->when);
+	if (cogwheel_mod_slack(cw, &t->timer, arm->due, arm->slack))
+		arm->result |= COGWHEEL_WAS_PENDING;
+	spin_unlock_bh(&f->lock);
+	if (old)
+		kmem_cache_free(periodic_cache, old);
+	return 0;
+
+free_periodic:
+	if (p)
+		kmem_cache_free(periodic_cache, p);
+unreserve:
+	if (!move)
+		cogwheel_unreserve(cw, 1);
+	return err;
+}
+
+static int file_cancel(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_cancel *cancel = arg;
+	struct file_timer *t;
+	struct cogwheel *cw;
+
+	if (cancel->flags || cancel->reserved)
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	spin_lock_bh(&f->lock);
+	t = file_find(f, cancel->handle);
+	if (IS_ERR(t)) {
+		spin_unlock_bh(&f->lock);
+		return PTR_ERR(t);
+	}
+	cancel->result = 0;
+	if (event_drop(f, t))
+		cancel->result |= COGWHEEL_WAS_UNREAD;
+	if (!(t->id & ID_FIRED)) {
+		WARN_ON_ONCE(!cogwheel_cancel(cw, &t->timer));
+		cancel->result |= COGWHEEL_WAS_PENDING;
+	}
+	file_timer_put(f, t);
+	spin_unlock_bh(&f->lock);
+	cogwheel_unreserve(cw, 1);
+	return 0;
+}
+
+static int file_advance(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_advance *advance = arg;
+	struct cogwheel *cw;
+	u64 now, to, limit;
+	int err;
+
+	if (advance->flags & ~COGWHEEL_ADVANCE_ABSOLUTE)
+		return -EINVAL;
+	cw = file_wheel(f);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	if (f->clock != COGWHEEL_CLOCK_MANUAL)
+		return -EOPNOTSUPP;
+	if (mutex_lock_killable(&f->advance_lock))
+		return -EINTR;
+	now = cogwheel_now(cw);
+	to = advance->to;
+	if (!(advance->flags & COGWHEEL_ADVANCE_ABSOLUTE))
+		to = to > U64_MAX - now ? U64_MAX : now + to;
+	if (to < now) {
+		err = -EINVAL;
+		goto out;
+	}
+	spin_lock_bh(&f->lock);
+	limit = file_limit(f);
+	spin_unlock_bh(&f->lock);
+	err = cogwheel_advance(cw, min(to, limit), &advance->now);
+out:
+	mutex_unlock(&f->advance_lock);
+	return err;
+}
+
+/*
+ * ioctl
+ */
+
+/**
+ * struct command - an ioctl
+ * @size: of its structure, now
+ * @min: of its structure, in the first release
+ * @acts: it changes something, which would have to be undone if its results
+ *	could not be written
+ * @run: what it does
+ */
+struct command {
+	u32 size;
+	u32 min;
+	bool acts;
+	int (*run)(struct wheel_file *f, void *arg);
+};
+
+#define COMMAND(cmd, type, last, does, func)				\
+	[_IOC_NR(cmd)] = {						\
+		.size = sizeof(struct type),				\
+		.min = offsetofend(struct type, last),			\
+		.acts = (does),						\
+		.run = (func),						\
+	}
+
+static const struct command commands[] = {
+	COMMAND(COGWHEEL_IOC_INFO, cogwheel_ioc_info, jiffy_ns, false,
+		file_info),
+	COMMAND(COGWHEEL_IOC_KIND, cogwheel_ioc_kind, reserved, false,
+		file_kind),
+	COMMAND(COGWHEEL_IOC_SETUP, cogwheel_ioc_setup, kind, true,
+		file_setup),
+	COMMAND(COGWHEEL_IOC_GEOMETRY, cogwheel_ioc_geometry, tick_ns, false,
+		file_geometry),
+	COMMAND(COGWHEEL_IOC_STATE, cogwheel_ioc_state, wakeups, false,
+		file_state),
+	COMMAND(COGWHEEL_IOC_ARM, cogwheel_ioc_arm, reserved, true,
+		file_arm),
+	COMMAND(COGWHEEL_IOC_CANCEL, cogwheel_ioc_cancel, reserved, true,
+		file_cancel),
+	COMMAND(COGWHEEL_IOC_ADVANCE, cogwheel_ioc_advance, now, true,
+		file_advance),
+	COMMAND(COGWHEEL_IOC_WALK, cogwheel_ioc_walk, pos, false,
+		file_walk),
+};
+
+union argument {
+	u32 size;
+	struct cogwheel_ioc_info info;
+	struct cogwheel_ioc_kind kind;
+	struct cogwheel_ioc_setup setup;
+	struct cogwheel_ioc_geometry geometry;
+	struct cogwheel_ioc_state state;
+	struct cogwheel_ioc_arm arm;
+	struct cogwheel_ioc_cancel cancel;
+	struct cogwheel_ioc_advance advance;
+	struct cogwheel_ioc_walk walk;
+};
+
+/*
+ * Whether the results can be written, as far as one can tell beforehand: not
+ * if another thread takes the memory away meanwhile. The structure lies in two
+ * pages at most; what is written is what was read.
+ */
+static bool writable(u32 __user *to, const u32 *from, size_t bytes)
+{
+	size_t last = bytes / sizeof(u32) - 1;
+
+	return !put_user(from[0], to) && !put_user(from[last], to + last);
+}
+
+static long file_ioctl(struct file *file, unsigned int cmd, unsigned long addr)
+{
+	void __user *to = (void __user *)addr;
+	const struct command *command;
+	union argument arg;
+	size_t bytes;
+	u32 size;
+	int err;
+
+	if (_IOC_TYPE(cmd) != COGWHEEL_IOC_TYPE ||
+	    _IOC_NR(cmd) >= ARRAY_SIZE(commands))
+		return -ENOTTY;
+	command = &commands[array_index_nospec(_IOC_NR(cmd),
+					       ARRAY_SIZE(commands))];
+	if (get_user(size, (u32 __user *)to))
+		return -EFAULT;
+	if (size < command->min)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&arg, command->size, to, size);
+	if (err)
+		return err;
+	/* What another thread makes of it from here on does not matter. */
+	arg.size = size;
+	bytes = min(size, command->size);
+	if (command->acts && !writable(to, (u32 *)&arg, bytes))
+		return -EFAULT;
+	err = command->run(file->private_data, &arg);
+	if (err)
+		return err;
+	return copy_to_user(to, &arg, bytes) ? -EFAULT : 0;
+}
+
+/*
+ * read, poll, open, release
+ */
+
+/* How many events are copied to a reader at a time. */
+#define READ_PIECE	16
+
+struct read_piece {
+	unsigned int nr;
+	struct file_event *event[READ_PIECE];
+	struct cogwheel_event copy[READ_PIECE];
+};
+
+/* Note down what is at the head of the queue. */
+static void read_begin(struct wheel_file *f, struct read_piece *piece,
+		       unsigned int max)
+{
+	struct file_event *e;
+
+	piece->nr = 0;
+	spin_lock_bh(&f->lock);
+	list_for_each_entry(e, &f->events, entry) {
+		struct cogwheel_event *copy = &piece->copy[piece->nr];
+		bool last = true;
+
+		if (piece->nr == max)
+			break;
+		*copy = (struct cogwheel_event) {
+			.user = e->user,
+			.handle = id_handle(e->id),
+			.due = e->due,
+			.fired = e->fired,
+		};
+		if (e->id & ID_PERIODIC) {
+			copy->missed = event_periodic(e)->missed;
+			last = event_periodic(e)->timer->id & ID_FIRED;
+		}
+		if (last)
+			copy->flags = COGWHEEL_EVENT_LAST;
+		e->id |= ID_COPYING;
+		piece->event[piece->nr++] = e;
+	}
+	spin_unlock_bh(&f->lock);
+}
+
+/* The reader has this one. Returns true if its timer is gone. */
+static bool event_consume(struct wheel_file *f, struct file_event *e,
+			  const struct cogwheel_event *copy)
+{
+	bool last = copy->flags & COGWHEEL_EVENT_LAST;
+
+	f->unread--;
+	e->id &= ~ID_COPYING;
+	if (!(e->id & ID_PERIODIC)) {
+		list_del(&e->entry);
+		file_timer_put(f, container_of(e, struct file_timer, event));
+		return true;
+	}
+	if (event_periodic(e)->fresh) {
+		event_periodic(e)->fresh = false;
+		return false;
+	}
+	list_del(&e->entry);
+	e->id &= ~ID_FIRED;
+	again_del(f, event_periodic(e));
+	if (last)
+		file_timer_put(f, event_periodic(e)->timer);
+	return last;
+}
+
+/* The reader could not take this one: it was never away. */
+static void event_restore(struct wheel_file *f, struct file_event *e,
+			  const struct cogwheel_event *copy)
+{
+	e->id &= ~ID_COPYING;
+	list_move(&e->entry, &f->events);
+	if (e->id & ID_PERIODIC && event_periodic(e)->fresh) {
+		event_periodic(e)->fresh = false;
+		event_periodic(e)->missed += copy->missed + 1;
+		e->due = copy->due;
+		e->fired = copy->fired;
+		f->unread--;
+	}
+}
+
+static void read_end(struct wheel_file *f, struct read_piece *piece,
+		     unsigned int taken)
+{
+	unsigned int gone = 0, i;
+
+	spin_lock_bh(&f->lock);
+	for (i = 0; i < taken; i++)
+		gone += event_consume(f, piece->event[i], &piece->copy[i]);
+	for (i = piece->nr; i-- > taken;)
+		event_restore(f, piece->event[i], &piece->copy[i]);
+	spin_unlock_bh(&f->lock);
+	if (gone)
+		cogwheel_unreserve(f->cw, gone);
+}
+
+/* Copy what there is and fits; the number of bytes, 0 for none. */
+static ssize_t file_read_events(struct wheel_file *f, struct iov_iter *to)
+{
+	const size_t size = sizeof(struct cogwheel_event);
+	struct read_piece piece;
+	ssize_t done = 0;
+	size_t bytes;
+
+	lockdep_assert_held(&f->read_lock);
+	while (iov_iter_count(to) >= size) {
+		read_begin(f, &piece, min_t(size_t, READ_PIECE,
+					    iov_iter_count(to) / size));
+		if (!piece.nr)
+			break;
+		bytes = copy_to_iter(piece.copy, piece.nr * size, to);
+		/* The part of an event is nothing; it will come again whole. */
+		read_end(f, &piece, bytes / size);
+		done += bytes / size * size;
+		if (bytes != piece.nr * size) {
+			if (!done)
+				done = -EFAULT;
+			break;
+		}
+		if (signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return done;
+}
+
+static ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct file *file = iocb->ki_filp;
+	struct wheel_file *f = file->private_data;
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	ssize_t done;
+
+	if (iov_iter_count(to) < sizeof(struct cogwheel_event))
+		return -EINVAL;
+	for (;;) {
+		if (nowait) {
+			if (!mutex_trylock(&f->read_lock))
+				return -EAGAIN;
+		} else if (mutex_lock_interruptible(&f->read_lock)) {
+			return -ERESTARTSYS;
+		}
+		done = file_read_events(f, to);
+		mutex_unlock(&f->read_lock);
+		if (done)
+			return done;
+		if (nowait || file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		if (wait_event_interruptible(f->wait,
+					     READ_ONCE(f->unread)))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t file_poll(struct file *file, poll_table *wait)
+{
+	struct wheel_file *f = file->private_data;
+
+	poll_wait(file, &f->wait, wait);
+	/*
+	 * Be seen on the queue of waiters before looking; file_expire() queues
+	 * an event before it looks for waiters (wq_has_sleeper()). One of us
+	 * sees the other.
+	 */
+	smp_mb();
+	return READ_ONCE(f->unread) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int file_open(struct inode *inode, struct file *file)
+{
+	struct wheel_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+
+	if (!f)
+		return -ENOMEM;
+	spin_lock_init(&f->lock);
+	INIT_LIST_HEAD(&f->events);
+	f->again = RB_ROOT_CACHED;
+	xa_init_flags(&f->pages, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
+				 XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&f->partial);
+	init_waitqueue_head(&f->wait);
+	mutex_init(&f->setup_lock);
+	mutex_init(&f->advance_lock);
+	mutex_init(&f->grow_lock);
+	mutex_init(&f->read_lock);
+	file->private_data = f;
+	file->f_mode |= FMODE_NOWAIT;
+	return stream_open(inode, file);
+}
+
+static void file_free_page(struct wheel_file *f, struct timer_page *page)
+{
+	struct file_timer *t;
+	u32 i;
+
+	for (i = 0; i < f->per_page; i++) {
+		t = page_timer(f, page, i);
+		if (t->id & ID_PERIODIC)
+			kmem_cache_free(periodic_cache, timer_periodic(t));
+	}
+	kfree(page);
+}
+
+static int file_release(struct inode *inode, struct file *file)
+{
+	struct wheel_file *f = file->private_data;
+	struct timer_page *page;
+	unsigned long number;
+
+	/* After this nothing fires any more: all that is left is memory. */
+	if (f->cw)
+		cogwheel_destroy(f->cw);
+	xa_for_each(&f->pages, number, page) {
+		file_free_page(f, page);
+		cond_resched();
+	}
+	xa_destroy(&f->pages);
+	kfree(f);
+	return 0;
+}
+
+#ifdef CONFIG_PROC_FS
+static void file_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct wheel_file *f = file->private_data;
+	struct cogwheel_ioc_state s = { };
+
+	/* Pairs with file_configure(). Looking is no use of the wheel. */
+	if (!smp_load_acquire(&f->cw)) {
+		seq_puts(m, "cogwheel-kind:\tnone\n");
+		return;
+	}
+	file_look(f, &s);
+	seq_printf(m, "cogwheel-kind:\t%s\n", cogwheel_kind(f->cw)->name);
+	seq_printf(m, "cogwheel-clock:\t%s\n", clock_names[f->clock]);
+	seq_printf(m, "cogwheel-tick-ns:\t%llu\n", f->tick_ns);
+	seq_printf(m, "cogwheel-now:\t%llu\n", s.now);
+	if (s.status & COGWHEEL_STATE_NEXT)
+		seq_printf(m, "cogwheel-next:\t%llu\n", s.next);
+	else
+		seq_puts(m, "cogwheel-next:\tnone\n");
+	seq_printf(m, "cogwheel-pending:\t%llu\n", s.pending);
+	seq_printf(m, "cogwheel-unread:\t%llu\n", s.unread);
+	seq_printf(m, "cogwheel-timers:\t%llu\n", s.timers);
+	seq_printf(m, "cogwheel-fired:\t%llu\n", s.fired);
+	seq_printf(m, "cogwheel-moved:\t%llu\n", s.moved);
+	seq_printf(m, "cogwheel-touched:\t%llu\n", s.touched);
+	seq_printf(m, "cogwheel-wakeups:\t%llu\n", s.wakeups);
+}
+#endif
+
+static const struct file_operations file_ops = {
+	.owner = THIS_MODULE,
+	.open = file_open,
+	.release = file_release,
+	.read_iter = file_read_iter,
+	.poll = file_poll,
+	.unlocked_ioctl = file_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+#ifdef CONFIG_PROC_FS
+	.show_fdinfo = file_show_fdinfo,
+#endif
+};
+
+static struct miscdevice misc = {
+	.minor = FILE_MINOR,
+	.name = "cogwheel",
+	.nodename = "cogwheel",
+	.mode = 0600,
+	.fops = &file_ops,
+};
+
+/**
+ * cogwheel_dev_init() - offer /dev/cogwheel
+ *
+ * Context: process, when the module is loaded and the facility is ready.
+ * Return: 0 or a negative errno.
+ */
+int cogwheel_dev_init(void)
+{
+	int err;
+
+	periodic_cache = KMEM_CACHE(file_periodic, SLAB_ACCOUNT);
+	if (!periodic_cache)
+		return -ENOMEM;
+	err = misc_register(&misc);
+	if (err == -EBUSY) {
+		/* It then only does not load by itself. */
+		pr_notice("minor %d is taken, using another\n", misc.minor);
+		misc.minor = MISC_DYNAMIC_MINOR;
+		err = misc_register(&misc);
+	}
+	if (err)
+		kmem_cache_destroy(periodic_cache);
+	return err;
+}
+
+/**
+ * cogwheel_dev_exit() - withdraw /dev/cogwheel
+ *
+ * Context: process; no file is open, since an open file holds the module.
+ */
+void cogwheel_dev_exit(void)
+{
+	misc_deregister(&misc);
+	kmem_cache_destroy(periodic_cache);
+}
+
+MODULE_ALIAS_MISCDEV(FILE_MINOR);
+MODULE_ALIAS("devname:cogwheel");
