@@ -24,6 +24,7 @@
 #ifndef _WHEEL_H
 #define _WHEEL_H
 
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <linux/types.h>

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cascading: levels of 64 slots, each level 64 times coarser, timers moving
+ * down as their time comes near. Exact over the whole range of 64-bit ticks.
+ *
+ * Scheme 7 of Varghese & Lauck (SOSP 1987), placed by digits as Tokio does it;
+ * Kafka's purgatory and the kernel before 4.8 are of the same family.
+ *
+ *	level 2   [  ][  ][ x][  ]...	4096 ticks a slot
+ *	level 1   [  ][y ][  ][  ]...	  64 ticks a slot
+ *	level 0   [a ][  ][ b][c ]...	   1 tick  a slot
+ *	            ^ the clock's slot on each level: its digits
+ *
+ *	the clock enters the span of x's slot:	level 2   [  ][  ][  ][  ]
+ *						level 1   [  ][  ][  ][ x]
+ *	and later that of level 1:		level 0   [  ][ x][  ][  ]
+ *
+ * START_TIMER		O(1): one find-last-bit gives the level, then an append
+ * STOP_TIMER		O(1): unlink
+ * PER_TICK_BOOKKEEPING	nothing for an empty tick; else what expires, and what
+ *			cascades: a timer moves at most levels - 1 times
+ * EXPIRY_PROCESSING	O(1) a timer
+ *
+ * Choose it where timers must fire on their tick and most are cancelled
+ * before their first cascade, or where order must be reproducible. Far timers
+ * that do expire pay for each level; each move is a cache miss if the timers
+ * lie scattered.
+ *
+ * Knows no locks, CPUs, clocks or callbacks (see wheel.h).
+ */
+#include <linux/errno.h>
+#include <linux/numa.h>
+
+#include "kinds.h"
+#include "levels.h"
+#include "lists.h"
+
+struct cascading {
+	struct wheel wheel;
+	struct levels levels;
+};
+
+static inline struct cascading *to_cascading(const struct wheel *w)
+{
+	return container_of(w, struct cascading, wheel);
+}
+
+u64 cascading_enqueue(struct wheel *w, struct wheel_node *node)
+{
+	struct levels *l = &to_cascading(w)->levels;
+
+	if (unlikely(w->now == U64_MAX)) {
+		levels_shelve(l, node);
+		return WHEEL_NEVER;
+	}
+	return levels_add(l, w->now, wheel_fire_tick(w->now, node->expires),
+			  node);
+}
+
+void cascading_dequeue(struct wheel *w, struct wheel_node *node)
+{
+	levels_del(&to_cascading(w)->levels, node);
+}
+
+u64 cascading_next(const struct wheel *w)
+{
+	return levels_next(&to_cascading(w)->levels, w->now);
+}
+
+void cascading_forward(struct wheel *w, u64 to)
+{
+	w->now = to;
+}
+
+/* An overdue timer was placed for the tick after the clock: that is @first. */
+static inline u64 cascading_key(const struct wheel_node *node, u64 first)
+{
+	return max(node->expires, first);
+}
+
+/*
+ * Hand over the slot of the tick that the clock shows. What is armed while a
+ * part of it waits cannot land in it: see rule 1 of levels.h.
+ */
+static void cascading_expire(struct cascading *c, struct wheel_batch *batch)
+{
+	unsigned int index = c->wheel.now & LEVEL_MASK;
+	struct list_head *slot = &c->levels.slot[index];
+	struct list_head *pos = slot->next;
+
+	while (pos != slot && batch->looked < batch->budget) {
+		batch->node[batch->nr++] =
+			list_entry(pos, struct wheel_node, entry);
+		batch->looked++;
+		pos = pos->next;
+		prefetch(pos->next);
+	}
+	/* Cut off all of them at once: nobody looks at their links again. */
+	slot->next = pos;
+	pos->prev = slot;
+	if (pos == slot) {
+		levels_clear(&c->levels, index);
+		c->wheel.touched++;
+	}
+}
+
+bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
+{
+	struct cascading *c = to_cascading(w);
+	struct levels *l = &c->levels;
+	unsigned int level;
+	u64 first;
+
+	for (;;) {
+		/* Half a slot may still wait at the tick that the clock shows. */
+		if (l->occupied[0] & BIT_ULL(w->now & LEVEL_MASK) &&
+		    !l->partial) {
+			cascading_expire(c, batch);
+			if (batch->looked == batch->budget || batch->nr)
+				break;
+		}
+		first = levels_next(l, w->now);
+		if (first == WHEEL_NEVER || first > to) {
+			w->now = to;
+			return true;
+		}
+		level = l->partial;
+		if (!level)
+			level = __ffs(l->used);
+		if (level) {
+			/* New timers of the span still join that slot's tail. */
+			w->now = first - 1;
+			if (!levels_cascade(l, level, first, w, batch,
+					    cascading_key))
+				return false;
+		}
+		w->now = first;
+	}
+	return w->now == to && !(l->occupied[0] & BIT_ULL(to & LEVEL_MASK));
+}
+
+static size_t cascading_size(const struct wheel_config *cfg)
+{
+	return sizeof(struct cascading) + levels_slots_size(LEVELS_MAX);
+}
+
+static int cascading_init(struct wheel *w, const struct wheel_config *cfg)
+{
+	levels_init(&to_cascading(w)->levels, LEVELS_MAX);
+	return 0;
+}
+
+static void cascading_destroy(struct wheel *w)
+{
+}
+
+static struct wheel_node *cascading_first(struct wheel *w)
+{
+	return levels_first(&to_cascading(w)->levels);
+}
+
+static u64 cascading_fires(const struct wheel *w, const struct wheel_node *node)
+{
+	const struct levels *l = &to_cascading(w)->levels;
+
+	/* It may belong to the slot that is just being fired. */
+	if (node->expires <= w->now && !l->partial &&
+	    l->occupied[0] & BIT_ULL(w->now & LEVEL_MASK))
+		return w->now;
+	return wheel_fire_tick(w->now, node->expires);
+}
+
+static inline void cascading_item(const struct wheel *w, unsigned int index,
+				  struct wheel_item *item)
+{
+	const struct levels *l = &to_cascading(w)->levels;
+
+	item->level = index / LEVEL_SLOTS;
+	item->slot = index % LEVEL_SLOTS;
+	item->tick = levels_slot_key(l, w->now, index);
+	if (item->level == l->nr) {
+		item->level = WHEEL_NO_LEVEL;
+		item->tick = WHEEL_NEVER;
+	}
+}
+
+static unsigned int cascading_walk(const struct wheel *w,
+				   struct wheel_walk *pos,
+				   struct wheel_item *items, unsigned int max)
+{
+	const struct levels *l = &to_cascading(w)->levels;
+
+	return lists_walk(w, l->slot, l->nr * LEVEL_SLOTS + 1, pos, items, max,
+			  cascading_item);
+}
+
+static void cascading_geometry(const struct wheel *w, struct wheel_geometry *g)
+{
+	g->levels = LEVELS_MAX;
+	g->slots = LEVEL_SLOTS;
+	g->width = 1;
+	g->shift = WHEEL_LEVEL_BITS;
+}
+
+const struct wheel_ops cascading_ops = {
+	.name = "cascading",
+	.brief = "levels of 64 slots, timers cascade down; exact",
+	.source = "Varghese & Lauck 1987, Scheme 7; Tokio, Kafka",
+	.traits = WHEEL_EXACT,
+	.node_size = wheel_node_size(entry),
+	.enqueue = cascading_enqueue,
+	.dequeue = cascading_dequeue,
+	.next = cascading_next,
+	.advance = cascading_advance,
+	.forward = cascading_forward,
+	.size = cascading_size,
+	.init = cascading_init,
+	.destroy = cascading_destroy,
+	.first = cascading_first,
+	.fires = cascading_fires,
+	.walk = cascading_walk,
+	.geometry = cascading_geometry,
+};
