@@ -63,7 +63,14 @@ struct wheel_node {
 			u64 slack;
 		} slack;
 		struct {
-			struct rb_node rb;
+			struct list_head entry;
+			u64 key;
+		} list;
+		struct {
+			union {
+				struct rb_node rb;
+				struct list_head entry;
+			};
 			u64 key;
 		} tree;
 		struct {
@@ -153,7 +160,9 @@ struct wheel_range {
 /**
  * struct wheel_geometry - the shape of a wheel
  * @levels: number of levels, 1 for a kind that has none; also the most steps
- *	that repeating "advance to next" takes to reach the first fire
+ *	that repeating "advance to next" takes to reach the first fire. One
+ *	more for a kind with WHEEL_SCANS and without WHEEL_ONE_STEP: where the
+ *	first of more than WHEEL_BATCH timers was cancelled, it must look.
  * @slots: slots on each level, 1 for a kind that has none
  * @width: ticks that a slot of level 0 spans
  * @shift: a slot of level n spans @width << (n * @shift) ticks
@@ -201,12 +210,14 @@ struct wheel_ops;
  * @moved: how often a timer was moved between slots by the passing of time
  * @touched: how many slots were visited while time passed
  * @ops: the kind
+ * @upkeep: the kind asks for its upkeep: see maintain in struct wheel_ops
  */
 struct wheel {
 	u64 now;
 	u64 moved;
 	u64 touched;
 	const struct wheel_ops *ops;
+	bool upkeep;
 };
 
 /**
@@ -243,7 +254,7 @@ struct wheel {
  *	wheel_configure() accepted
  * @init: set up such a structure, zeroed, of that size. May allocate and
  *	sleep. Returns 0 or -ENOMEM.
- * @destroy: free what init and maintain allocated; no node is queued
+ * @destroy: free what init allocated and install took; no node is queued
  * @first: any queued node, NULL if there is none; the order is such that
  *	taking them out one by one and arming them elsewhere keeps the order
  *	of arming of each tick
@@ -256,10 +267,30 @@ struct wheel {
  *
  * Cold, optional (NULL where a kind has no need):
  *
- * @maintain: a bounded step of growing, resizing or compacting; returns true
- *	while there is more to do
+ * @maintain: a bounded step of growing, resizing or compacting, under the
+ *	owner's lock; returns true while there is more to do
+ * @grow: allocate and prepare the memory that the wheel wants for its next
+ *	size, for install. Called without the owner's lock, may sleep; not
+ *	while another grow or destroy of this wheel runs. NULL where nothing is
+ *	wanted, or there is no memory.
+ * @install: take what grow returned, NULL included, which says that there was
+ *	nothing to be had. Under the owner's lock, bounded. Returns memory that
+ *	the wheel has no use for (@memory itself, where that came too late), to
+ *	be freed by kvfree() without the lock, or NULL.
  * @chunks: with WHEEL_POOLED, how many chunks of which size @nr timers spread
  *	over @wheels wheels need in the worst case
+ *
+ * A wheel whose upkeep is never done works all the same, only slower. An
+ * owner who sees wheel.upkeep after an operation does rounds of it, some time
+ * later and where it can sleep, until the flag is down:
+ *
+ *	memory = grow(w);
+ *	lock; spare = install(w, memory); maintain(w); unlock;
+ *	kvfree(spare);
+ *
+ * leaving out what the kind has not. (It has grow if and only if it has
+ * install.) Each round gets on, or takes the flag down: there is no need to
+ * wait in between.
  */
 struct wheel_ops {
 	const char *name;
@@ -287,6 +318,8 @@ struct wheel_ops {
 	void (*geometry)(const struct wheel *w, struct wheel_geometry *g);
 
 	bool (*maintain)(struct wheel *w);
+	void *(*grow)(const struct wheel *w);
+	void *(*install)(struct wheel *w, void *memory);
 	size_t (*chunks)(const struct wheel_config *cfg, size_t nr,
 			 unsigned int wheels, size_t *chunk_size);
 };
