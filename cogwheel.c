@@ -1246,7 +1246,8 @@ static void set_online(struct cogwheel_base *base, bool online)
 
 static int cpu_online_base(unsigned int cpu, struct hlist_node *node)
 {
-	struct cogwheel *cw = hlist_entry(node, struct cogwheel, node);
+	struct cogwheel *cw = hlist_entry(node, struct cogwheel,
+					  online_node);
 
 	set_online(cw->base[cpu], true);
 	return 0;
@@ -1255,7 +1256,8 @@ static int cpu_online_base(unsigned int cpu, struct hlist_node *node)
 /* On the dying CPU, while it still works. */
 static int cpu_offline_base(unsigned int cpu, struct hlist_node *node)
 {
-	struct cogwheel *cw = hlist_entry(node, struct cogwheel, node);
+	struct cogwheel *cw = hlist_entry(node, struct cogwheel,
+					  online_node);
 
 	set_online(cw->base[cpu], false);
 	evacuate(cw->base[cpu]);
@@ -1265,7 +1267,7 @@ static int cpu_offline_base(unsigned int cpu, struct hlist_node *node)
 /* The CPU is dead. What its last callbacks armed on it is still there. */
 static int cpu_dead_base(unsigned int cpu, struct hlist_node *node)
 {
-	struct cogwheel *cw = hlist_entry(node, struct cogwheel, node);
+	struct cogwheel *cw = hlist_entry(node, struct cogwheel, dead_node);
 
 	cogwheel_driver_stop(cw->base[cpu]);
 	evacuate(cw->base[cpu]);
@@ -1425,15 +1427,15 @@ struct cogwheel *cogwheel_create(const struct cogwheel_config *config)
 		goto free;
 	if (one)
 		return cw;
-	ret = cpuhp_state_add_instance_nocalls(hp_dead, &cw->node);
+	ret = cpuhp_state_add_instance_nocalls(hp_dead, &cw->dead_node);
 	if (ret)
 		goto free;
-	ret = cpuhp_state_add_instance(hp_online, &cw->node);
+	ret = cpuhp_state_add_instance(hp_online, &cw->online_node);
 	if (ret)
 		goto remove;
 	return cw;
 remove:
-	cpuhp_state_remove_instance_nocalls(hp_dead, &cw->node);
+	cpuhp_state_remove_instance_nocalls(hp_dead, &cw->dead_node);
 free:
 	free_facility(cw);
 	return ERR_PTR(ret);
@@ -1450,8 +1452,8 @@ EXPORT_SYMBOL_GPL(cogwheel_create);
 void cogwheel_destroy(struct cogwheel *cw)
 {
 	if (!cw->one_base) {
-		cpuhp_state_remove_instance_nocalls(hp_online, &cw->node);
-		cpuhp_state_remove_instance_nocalls(hp_dead, &cw->node);
+		cpuhp_state_remove_instance_nocalls(hp_online, &cw->online_node);
+		cpuhp_state_remove_instance_nocalls(hp_dead, &cw->dead_node);
 	}
 	free_facility(cw);
 }

@@ -104,7 +104,8 @@ struct cogwheel_base {
  * @nr_bases: number of entries of @base
  * @base_size: bytes of a base and its wheel
  * @lock_key: the lockdep class of its bases' locks
- * @node: links it into the CPU hotplug states
+ * @online_node: links it into the CPU hotplug state hp_online
+ * @dead_node: the same for hp_dead
  * @base: by CPU number; a CPU that cannot exist shares one
  */
 struct cogwheel {
@@ -122,7 +123,8 @@ struct cogwheel {
 	unsigned int nr_bases;
 	size_t base_size;
 	struct lock_class_key lock_key;
-	struct hlist_node node;
+	struct hlist_node online_node;
+	struct hlist_node dead_node;
 	struct cogwheel_base *base[];
 };
 
