@@ -577,6 +577,7 @@ static int cancel_sync(struct cogwheel *cw, struct cogwheel_timer *timer,
 		ret |= cancel(cw, timer, shutdown, &running);
 		if (!running)
 			return ret;
+		/* Pairs with the releases in cogwheel_batch_take(), deliver() */
 		while (smp_load_acquire(&running->running) == timer)
 			expiry_wait(running);
 	}
@@ -879,6 +880,7 @@ static u64 deliver(struct cogwheel_base *base)
 	} else {
 		limit = call_functions(&batch);
 	}
+	/* Pairs with cancel_sync(): what the function did, is done. */
 	smp_store_release(&base->running, NULL);
 	expiry_unlock(base);
 	return limit;

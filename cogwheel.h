@@ -29,6 +29,7 @@ struct cogwheel;
  * @COGWHEEL_JIFFIES: jiffies; one tick is one jiffy, the clock is get_jiffies_64()
  * @COGWHEEL_MONOTONIC: an hrtimer on CLOCK_MONOTONIC; the clock is that time
  *	divided by the tick length
+ * @COGWHEEL_NR_CLOCKS: how many there are
  */
 enum cogwheel_clock {
 	COGWHEEL_MANUAL,

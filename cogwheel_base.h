@@ -78,7 +78,7 @@ struct cogwheel_base {
 	u64 wakeups;
 	u64 irqoff_max;
 #ifdef CONFIG_PREEMPT_RT
-	spinlock_t expiry_lock;
+	spinlock_t expiry_lock;	/* no data: who holds it, expires */
 #endif
 	struct timer_list timer;
 	struct hrtimer hrtimer;

@@ -10,7 +10,7 @@
 #include "kinds.h"
 
 const struct wheel_ops *const wheel_kinds[WHEEL_NR_KINDS] = {
-#define X(kind) [WHEEL_##kind] = &kind##_ops,
+#define X(kind) &kind##_ops,
 	WHEEL_KINDS(X)
 #undef X
 };

@@ -39,8 +39,8 @@
 #define WHEEL_LEVEL_BITS	6
 #endif
 
-#define LEVEL_SLOTS		(1U << WHEEL_LEVEL_BITS)
-#define LEVEL_MASK		(LEVEL_SLOTS - 1)
+#define LEVEL_SLOTS		BIT(WHEEL_LEVEL_BITS)
+#define LEVEL_MASK		((unsigned int)LEVEL_SLOTS - 1)
 
 /* How many levels keys of so many bits need. */
 #define LEVELS_FOR(bits)	DIV_ROUND_UP(bits, WHEEL_LEVEL_BITS)

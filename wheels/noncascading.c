@@ -45,8 +45,8 @@
 #include "lists.h"
 
 #define NC_BITS		6
-#define NC_SLOTS	(1U << NC_BITS)
-#define NC_MASK		(NC_SLOTS - 1)
+#define NC_SLOTS	BIT(NC_BITS)
+#define NC_MASK		((u32)NC_SLOTS - 1)
 #define NC_SHIFT	3		/* a level is 8 times coarser */
 #define NC_LEVELS_MAX	9		/* timer_list's for HZ above 100 */
 
@@ -55,7 +55,8 @@
 #define NC_SHELF	(NC_DUE + 1)			/* can never fire */
 #define NC_LISTS	(NC_DUE + 2)
 
-/* wheel_node.priv is the list's number, or for a far timer this plus the
+/*
+ * wheel_node.priv is the list's number, or for a far timer this plus the
  * remainder modulo 63 of the last level's slots at which it is looked at.
  */
 #define NC_FAR		0x10000U
@@ -475,6 +476,7 @@ static inline void noncascading_far_item(const struct wheel *w,
 					 struct wheel_item *item)
 {
 	const struct noncascading *n = to_noncascading(w);
+
 	item->level = WHEEL_NO_LEVEL;
 	item->slot = 0;
 	item->tick = levels_slot_key(&n->far, nc_far_now(n), index)

@@ -27,6 +27,7 @@
 #include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 /** WHEEL_BATCH - the most timers that one call of advance or walk looks at. */
@@ -56,6 +57,7 @@ struct wheel_node {
 	u64 expires;
 	u32 owner;
 	u32 priv;
+	/* private: for the kinds, by their shape */
 	union {
 		struct list_head entry;
 		struct {
@@ -86,9 +88,7 @@ struct wheel_node {
  * wheel_node_size() - bytes of a node that a shape of the union needs
  * @member: a member of the union in struct wheel_node
  */
-#define wheel_node_size(member) \
-	(offsetof(struct wheel_node, member) + \
-	 sizeof(((struct wheel_node *)NULL)->member))
+#define wheel_node_size(member)	offsetofend(struct wheel_node, member)
 
 /**
  * struct wheel_batch - what one call of advance hands over
@@ -112,8 +112,7 @@ struct wheel_batch {
 #define WHEEL_SLACK	0x08	/* reads slack.slack, and fires within it */
 #define WHEEL_BOUNDED	0x10	/* refuses to be reserved for above max_timers */
 #define WHEEL_POOLED	0x20	/* takes memory from wheel_config.pool */
-#define WHEEL_ROUNDS	0x40	/* always fires a part of a slot after due: on a running
-				 * clock a delay needs no extra tick */
+#define WHEEL_ROUNDS	0x40	/* rounds due ticks up: needs no extra tick */
 
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
