@@ -949,7 +949,7 @@ static int file_arm(struct wheel_file *f, void *arg)
 	int err = 0;
 
 	if (arm->flags & ~(COGWHEEL_ARM_ABSOLUTE | COGWHEEL_ARM_MOVE) ||
-	    arm->reserved || (!move && arm->handle))
+	    arm->reserved)
 		return -EINVAL;
 	cw = file_wheel(f);
 	if (IS_ERR(cw))

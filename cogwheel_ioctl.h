@@ -185,8 +185,8 @@ struct cogwheel_ioc_setup {
  * struct cogwheel_ioc_arm - arm a timer
  * @size: sizeof(struct cogwheel_ioc_arm)
  * @flags: COGWHEEL_ARM_* bits
- * @handle: with COGWHEEL_ARM_MOVE, the timer; else zero. Out: the timer's
- *	handle, never zero; the same as before where it was moved
+ * @handle: with COGWHEEL_ARM_MOVE, the timer. Out: the timer's handle, never
+ *	zero; the same as before where it was moved
  * @when: the delay in ticks, or with COGWHEEL_ARM_ABSOLUTE the due tick
  * @period: ticks from one due tick to the next; 0 for a one-shot timer
  * @slack: ticks that it may fire late; only a kind with COGWHEEL_TRAIT_SLACK
