@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Running clocks of /dev/cogwheel, on every kind: a timer is never early in
+ * real time, whatever the tick; periods add up; an idle wheel stays asleep.
+ * Each wait is a poll with a deadline, none is of a fixed length.
+ */
+#define _GNU_SOURCE
+#include "device.h"
+
+FIXTURE(running) {
+	int fd;
+	bool exact;
+	__u64 tick_ns;
+	struct cogwheel_ioc_kind kind;
+};
+
+FIXTURE_VARIANT(running) {
+	const char *kind;
+	__u32 clock;
+	__u64 tick_ns;
+};
+
+#define CLOCK_VARIANTS(fixture, name)				\
+	FIXTURE_VARIANT_ADD(fixture, name##_jiffies) {		\
+		.kind = #name,					\
+		.clock = COGWHEEL_CLOCK_JIFFIES,		\
+	};							\
+	FIXTURE_VARIANT_ADD(fixture, name##_1ms) {		\
+		.kind = #name,					\
+		.clock = COGWHEEL_CLOCK_MONOTONIC,		\
+	};							\
+	FIXTURE_VARIANT_ADD(fixture, name##_100us) {		\
+		.kind = #name,					\
+		.clock = COGWHEEL_CLOCK_MONOTONIC,		\
+		.tick_ns = 100000,				\
+	};
+
+ALL_KINDS(CLOCK_VARIANTS, running)
+
+FIXTURE_SETUP(running)
+{
+	struct cogwheel_ioc_geometry g = { };
+	char name[COGWHEEL_NAME_LEN];
+
+	kind_name(name, variant->kind);
+	self->fd = dev_open(O_NONBLOCK);
+	if (self->fd == -ENOENT)
+		SKIP(return, "no " DEVICE);
+	ASSERT_GE(self->fd, 0);
+	if (dev_kind(self->fd, name, &self->kind))
+		SKIP(return, "no kind %s", name);
+	ASSERT_EQ(0, dev_setup(self->fd, name, variant->clock,
+			       variant->tick_ns, 0));
+	ASSERT_EQ(0, CALL(self->fd, COGWHEEL_IOC_GEOMETRY, &g));
+	self->tick_ns = g.tick_ns;
+	self->exact = self->kind.traits & COGWHEEL_TRAIT_EXACT;
+}
+
+FIXTURE_TEARDOWN(running)
+{
+	close(self->fd);
+}
+
+static int wait_event(int fd, struct cogwheel_event *e)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int ret = poll(&pfd, 1, DEADLINE_MS);
+
+	if (ret != 1)
+		return ret < 0 ? -errno : -ETIME;
+	return dev_read(fd, e, 1);
+}
+
+/* A delay is never shorter in real time, from wherever in a tick. */
+TEST_F_TIMEOUT(running, never_early, 120)
+{
+	static const __u64 delays[] = { 0, 1, 2, 3, 10, 63, 64, 65 };
+	struct cogwheel_ioc_state s, before;
+	struct cogwheel_event e;
+	size_t i, round;
+
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < ARRAY_LEN(delays); i++) {
+			struct cogwheel_ioc_arm arm = {
+				.when = delays[i], .user = i,
+			};
+			__u64 begin, end;
+
+			ASSERT_EQ(0, dev_state(self->fd, &before));
+			begin = mono_ns();
+			ASSERT_EQ(0, dev_arm(self->fd, &arm));
+			ASSERT_EQ(1, wait_event(self->fd, &e));
+			end = mono_ns();
+			ASSERT_EQ(0, dev_state(self->fd, &s));
+			EXPECT_EQ(i, e.user);
+			EXPECT_EQ(arm.handle, e.handle);
+			EXPECT_EQ(arm.due, e.due);
+			EXPECT_GE(arm.due, before.now + delays[i]);
+			EXPECT_GE(e.fired, e.due);
+			EXPECT_GE(s.now, e.fired);
+			if (self->exact && delays[i])
+				EXPECT_EQ(e.due, e.fired);
+			/*
+			 * jiffies are counted late where the interrupt is: the
+			 * clock is then the measure, not the time.
+			 */
+			EXPECT_GE(s.now - before.now, delays[i]);
+			if (variant->clock == COGWHEEL_CLOCK_MONOTONIC)
+				EXPECT_GE(end - begin,
+					  delays[i] * self->tick_ns);
+		}
+	}
+}
+
+TEST_F_TIMEOUT(running, absolute, 60)
+{
+	struct cogwheel_ioc_state s;
+	struct cogwheel_event e;
+	__u64 handle;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, dev_state(self->fd, &s));
+		handle = dev_at(self->fd, s.now + 20, i);
+		ASSERT_NE(0, handle);
+		ASSERT_EQ(1, wait_event(self->fd, &e));
+		EXPECT_EQ(handle, e.handle);
+		EXPECT_EQ(s.now + 20, e.due);
+		EXPECT_GE(e.fired, e.due);
+	}
+	/* Long past: at once. */
+	handle = dev_at(self->fd, 1, 9);
+	ASSERT_EQ(1, wait_event(self->fd, &e));
+	EXPECT_EQ(handle, e.handle);
+	EXPECT_EQ(1, e.due);
+}
+
+/* Earlier than what the clock's driver sleeps for: it must be told. */
+TEST_F_TIMEOUT(running, earlier_than_the_first, 60)
+{
+	struct cogwheel_event e;
+	__u64 far = dev_in(self->fd, 1000000000, 1), near;
+	int i;
+
+	ASSERT_NE(0, far);
+	for (i = 0; i < 10; i++) {
+		near = dev_in(self->fd, 3, 2);
+		ASSERT_EQ(1, wait_event(self->fd, &e));
+		EXPECT_EQ(near, e.handle);
+	}
+	/* The far one itself moved near. */
+	EXPECT_EQ(COGWHEEL_WAS_PENDING, dev_move(self->fd, far, 3, 4));
+	ASSERT_EQ(1, wait_event(self->fd, &e));
+	EXPECT_EQ(far, e.handle);
+}
+
+TEST_F_TIMEOUT(running, cancelled_in_time, 60)
+{
+	struct cogwheel_event e;
+	__u64 gone[20], stays;
+	int i;
+
+	for (i = 0; i < 20; i++)
+		gone[i] = dev_in(self->fd, 50000, i);
+	stays = dev_in(self->fd, 30, 99);
+	for (i = 0; i < 20; i++)
+		EXPECT_EQ(COGWHEEL_WAS_PENDING, dev_cancel(self->fd, gone[i]));
+	ASSERT_EQ(1, wait_event(self->fd, &e));
+	EXPECT_EQ(stays, e.handle);
+	EXPECT_EQ(0, dev_read(self->fd, &e, 1));
+}
+
+/* What is not read in time is added up, and no period is lost or doubled. */
+TEST_F_TIMEOUT(running, periods_add_up, 120)
+{
+	struct cogwheel_ioc_state s;
+	struct cogwheel_event e;
+	struct cogwheel_ioc_arm arm = { .when = 5, .period = 3, .user = 8 };
+	__u64 due, end, events = 0, fired;
+	int i;
+
+	ASSERT_EQ(0, dev_arm(self->fd, &arm));
+	due = arm.due;
+	for (i = 0; i < 6; i++) {
+		/* Let some periods go by. */
+		end = mono_ns() + DEADLINE_MS * 1000000ULL;
+		ASSERT_EQ(0, dev_state(self->fd, &s));
+		fired = s.fired;
+		do {
+			ASSERT_EQ(0, dev_state(self->fd, &s));
+			ASSERT_LT(mono_ns(), end);
+		} while (s.fired < fired + i * 3 + 1);
+		ASSERT_EQ(1, s.unread);
+		ASSERT_EQ(1, s.pending);
+		ASSERT_EQ(1, s.timers);
+		ASSERT_EQ(1, wait_event(self->fd, &e));
+		ASSERT_EQ(arm.handle, e.handle);
+		ASSERT_EQ(8, e.user);
+		ASSERT_EQ(due, e.due);
+		ASSERT_GE(e.fired, e.due);
+		ASSERT_EQ(0, e.flags);
+		due += 3 * (e.missed + 1);
+		events++;
+		if (i > 2)
+			EXPECT_GE(e.missed, i * 3);
+	}
+	EXPECT_EQ(6, events);
+	i = dev_cancel(self->fd, arm.handle);
+	EXPECT_EQ(COGWHEEL_WAS_PENDING, i & COGWHEEL_WAS_PENDING);
+	EXPECT_EQ(-ENOENT, dev_cancel(self->fd, arm.handle));
+}
+
+/* While nothing is due the wheel's driver does not wake up. */
+TEST_F_TIMEOUT(running, idle_is_asleep, 60)
+{
+	struct cogwheel_ioc_state before, after;
+	struct cogwheel_event e;
+	__u64 handle;
+	int fd;
+
+	ASSERT_NE(0, dev_in(self->fd, 2, 0));
+	ASSERT_EQ(1, wait_event(self->fd, &e));
+	ASSERT_EQ(0, dev_state(self->fd, &before));
+	EXPECT_EQ(0, before.status);
+	/* Half a second of real time, seen by another file's timer. */
+	fd = dev_open(O_NONBLOCK);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, dev_setup(fd, "", 0, 1000000, 0));
+	ASSERT_NE(0, dev_in(fd, 500, 0));
+	ASSERT_EQ(1, wait_event(fd, &e));
+	close(fd);
+	ASSERT_EQ(0, dev_state(self->fd, &after));
+	EXPECT_LE(after.wakeups - before.wakeups, 1);
+	EXPECT_GT(after.now, before.now);
+	/* And works as before when it is wanted again. */
+	handle = dev_in(self->fd, 2, 0);
+	ASSERT_EQ(1, wait_event(self->fd, &e));
+	EXPECT_EQ(handle, e.handle);
+}
+
+TEST_F_TIMEOUT(running, many, 120)
+{
+	enum { TIMERS = 5000 };
+	static unsigned char seen[TIMERS];
+	static __u64 due[TIMERS];
+	struct cogwheel_event e[64];
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	__u64 seed = 1, last = 0;
+	int i, n, left = TIMERS;
+
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < TIMERS; i++) {
+		struct cogwheel_ioc_arm arm = {
+			.when = rnd(&seed) % 300, .user = i,
+		};
+
+		ASSERT_EQ(0, dev_arm(self->fd, &arm));
+		due[i] = arm.due;
+	}
+	while (left) {
+		ASSERT_EQ(1, poll(&pfd, 1, DEADLINE_MS));
+		n = dev_read(self->fd, e, 64);
+		ASSERT_GE(n, 1);
+		for (i = 0; i < n; i++) {
+			ASSERT_LT(e[i].user, TIMERS);
+			ASSERT_EQ(0, seen[e[i].user]++);
+			ASSERT_EQ(due[e[i].user], e[i].due);
+			ASSERT_GE(e[i].fired, e[i].due);
+			ASSERT_GE(e[i].fired, last);
+			last = e[i].fired;
+		}
+		left -= n;
+	}
+	EXPECT_EQ(0, dev_read(self->fd, e, 64));
+}
+
+TEST_HARNESS_MAIN
