@@ -178,10 +178,8 @@ static inline void cascading_item(const struct wheel *w, unsigned int index,
 	item->level = index / LEVEL_SLOTS;
 	item->slot = index % LEVEL_SLOTS;
 	item->tick = levels_slot_key(l, w->now, index);
-	if (item->level == l->nr) {
+	if (item->level == l->nr)
 		item->level = WHEEL_NO_LEVEL;
-		item->tick = WHEEL_NEVER;
-	}
 }
 
 static unsigned int cascading_walk(const struct wheel *w,

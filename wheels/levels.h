@@ -109,8 +109,12 @@ static inline void levels_clear(struct levels *l, unsigned int index)
 	unsigned int level = index / LEVEL_SLOTS;
 
 	l->occupied[level] &= ~BIT_ULL(index & LEVEL_MASK);
-	if (!l->occupied[level])
-		l->used &= ~BIT_ULL(level);
+	if (l->occupied[level])
+		return;
+	l->used &= ~BIT_ULL(level);
+	/* All that an unfinished cascade concerned may have been cancelled. */
+	if (!l->used)
+		l->partial = 0;
 }
 
 /* The slot need not be known: an emptied list's neighbours are its head. */
@@ -137,13 +141,15 @@ static inline struct wheel_node *levels_first(struct levels *l)
 				struct wheel_node, entry);
 }
 
-/* The first key that the slot with this number stands for. */
+/* The first key that the slot with this number stands for; never, the shelf. */
 static inline u64 levels_slot_key(const struct levels *l, u64 now,
 				  unsigned int index)
 {
 	unsigned int level = index / LEVEL_SLOTS;
 	unsigned int shift = level * WHEEL_LEVEL_BITS;
 
+	if (level == l->nr)
+		return WHEEL_NEVER;
 	if (level < l->partial)
 		now++;
 	return ((now >> shift & ~(u64)LEVEL_MASK) | (index & LEVEL_MASK))
