@@ -452,9 +452,13 @@ static u64 noncascading_fires(const struct wheel *w,
 		return WHEEL_NEVER;
 	if (index >= NC_FAR)
 		return node->expires;
-	/* It may be on the due list, whose nodes are left as they were. */
-	if (node->expires <= w->now && !list_empty(&n->list[NC_DUE]))
-		return w->now;
+	/*
+	 * It may be on the due list, whose nodes are left as they were: to be
+	 * fired now, or if it was shortened, to be placed again.
+	 */
+	if (!list_empty(&n->list[NC_DUE]) &&
+	    (node->expires <= w->now || index / NC_SLOTS == n->top))
+		return max(node->expires, w->now);
 	tick = nc_slot_tick(w->now, index / NC_SLOTS, index & NC_MASK);
 	return max(tick, node->expires);
 }
