@@ -15,7 +15,8 @@
 /* The order is part of the ioctl interface: add at the end. */
 #define WHEEL_KINDS(X)	\
 	X(cascading)	\
-	X(noncascading)
+	X(noncascading)	\
+	X(unsorted)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
