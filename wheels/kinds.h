@@ -16,7 +16,8 @@
 #define WHEEL_KINDS(X)	\
 	X(cascading)	\
 	X(noncascading)	\
-	X(unsorted)
+	X(unsorted)	\
+	X(sorted)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
