@@ -17,7 +17,8 @@
 	X(cascading)	\
 	X(noncascading)	\
 	X(unsorted)	\
-	X(sorted)
+	X(sorted)	\
+	X(heap)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
