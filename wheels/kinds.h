@@ -18,7 +18,8 @@
 	X(noncascading)	\
 	X(unsorted)	\
 	X(sorted)	\
-	X(heap)
+	X(heap)	\
+	X(rbtree)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
