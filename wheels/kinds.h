@@ -19,7 +19,8 @@
 	X(unsorted)	\
 	X(sorted)	\
 	X(heap)	\
-	X(rbtree)
+	X(rbtree)	\
+	X(simple)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
