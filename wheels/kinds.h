@@ -20,7 +20,8 @@
 	X(sorted)	\
 	X(heap)	\
 	X(rbtree)	\
-	X(simple)
+	X(simple)	\
+	X(hashed_sorted)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
