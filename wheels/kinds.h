@@ -21,7 +21,8 @@
 	X(heap)	\
 	X(rbtree)	\
 	X(simple)	\
-	X(hashed_sorted)
+	X(hashed_sorted)	\
+	X(hashed)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
