@@ -22,7 +22,8 @@
 	X(rbtree)	\
 	X(simple)	\
 	X(hashed_sorted)	\
-	X(hashed)
+	X(hashed)	\
+	X(calendar)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
