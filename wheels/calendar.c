@@ -116,7 +116,7 @@ static struct calendar_year *calendar_year_alloc(u32 nr, int numa)
 	if (!y)
 		return NULL;
 	y->nr = nr;
-	tournament_init(&y->first, nr, (void *)y + size);
+	tournament_init(&y->first, nr, &y->day[nr]);
 	return y;
 }
 

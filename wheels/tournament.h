@@ -64,7 +64,7 @@ static inline void tournament_init(struct tournament *t, u32 slots,
 
 	t->nr = roundup_pow_of_two(slots);
 	t->key = memory;
-	t->winner = memory + sizeof(u64) * t->nr;
+	t->winner = (u32 *)(t->key + t->nr);
 	for (match = t->nr - 1; match; match--)
 		t->winner[match] = tournament_play(t, match);
 }
