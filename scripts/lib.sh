@@ -4,7 +4,7 @@
 # To be sourced, after which the working directory is the top of the tree.
 
 top=$(cd "$(dirname "$0")/.." && pwd)
-cd "$top"
+cd "$top" || exit
 cache=${COGWHEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cogwheel}
 
 # Results go to standard output, talk to standard error: "$(scripts/kernel X)"
@@ -49,7 +49,8 @@ counted()
 	(
 		# Not ours: the counter would keep the lock alive.
 		exec 9>&-
-		while sleep 10; do
+		# Nor is our caller to wait for the last sleep.
+		while sleep 10 >/dev/null 2>&1; do
 			done=$(wc -l <"$counted_log")
 			if [ "$counted_of" -gt 0 ]; then
 				pct=$((done * 100 / counted_of))

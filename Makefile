@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# Everything is built in build/; kernels are built in a cache outside the tree
+# (see scripts/lib.sh). `make help` lists what there is.
+
+# kbuild reads Kbuild, never this file.
+KDIR	?= /lib/modules/$(shell uname -r)/build
+PREFIX	?= /usr/local
+DESTDIR	?=
+MAKEFLAGS += --no-print-directory
+
+# Modules of the kernel in KDIR land in build/<its release>.
+release	= $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+
+.PHONY: modules tools try bench check lint install uninstall clean distclean help
+.DEFAULT_GOAL := modules
+
+modules: ## build the modules for the kernel in KDIR (default: the running one)
+	@scripts/build-kdir $(KDIR)
+
+tools: ## build cogctl and the user-space tests in build/; needs no kernel
+	@scripts/setup tools
+	@$(MAKE) -C tools O=$(CURDIR)/build
+
+try: ## in a guest: load the module, play a scenario, print a short benchmark
+	@scripts/try
+
+bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
+	@scripts/bench
+
+check: ## every test, on every kernel
+	@scripts/check
+
+lint: ## what kernel people's own tools say about the sources
+	@scripts/lint
+
+install: ## install the modules for KDIR, cogctl, man pages and the udev rule
+	@scripts/install $(KDIR) "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## remove what install put there
+	@scripts/uninstall $(KDIR) "$(DESTDIR)" "$(PREFIX)"
+
+clean: ## remove build/
+	rm -rf build
+
+distclean: clean ## and the cache with its kernels
+	@scripts/clean-cache
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo '  KDIR=DIR    the kernel headers to build against'
+	@echo '  PREFIX=DIR  where install puts cogctl ($(PREFIX)); DESTDIR goes before it'
