@@ -12,6 +12,7 @@
 
 /* What a backend keeps of a timer begins with this; zeroed at first. */
 struct timer {
+	u32 index;		/* how many names the scenario had before */
 	char name[SCENARIO_NAME_MAX + 1];
 };
 

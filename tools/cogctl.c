@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cogctl: plays with timing wheels from the command line. Here are the
- * subcommands and their options; what they do is in files of their own.
+ * cogctl: plays with timing wheels from the command line. Here is what leads
+ * to the subcommands, which are in files of their own.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "player.h"
+#include "commands.h"
 
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define VERSION		"0.1"
@@ -20,12 +19,13 @@ static const char help_text[] =
 "usage: cogctl COMMAND ...\n"
 "Play with timing wheels on a virtual clock.\n"
 "\n"
-"  cogctl run [--in-process | --device] FILE\n"
-"      play a scenario (- is standard input) through /dev/cogwheel where it is\n"
-"      present, in this process otherwise; the options insist on either\n"
-"  cogctl kinds [--table]\n"
-"      the kinds of wheel, a line each; --table is for scripts\n"
-"  cogctl --help | --version\n"
+"  run [--in-process | --device] FILE   play a scenario (- is standard input),\n"
+"                        through /dev/cogwheel where it is present\n"
+"  compare [--all] FILE  play it on every kind, say where they differ\n"
+"  kinds [--table]       the kinds of wheel; --table is for scripts\n"
+"  when [--hz HZ] [--now TICK] DELAY...   when each kind fires a delay\n"
+"  table [--hz HZ]       levels, granularity and range of timer_list\n"
+"  --help | --version\n"
 "\n"
 "A scenario has one command a line; # starts a comment:\n"
 "  wheel KIND [slots=N] [levels=N]         the kind of wheel; comes first\n"
@@ -38,8 +38,7 @@ static const char help_text[] =
 "Exit status: 0; 1 where something failed; 2 for a mistake in the scenario or\n"
 "on the command line. See cogctl(1).\n";
 
-__attribute__((__format__(printf, 2, 3)))
-static enum status complain(enum status status, const char *fmt, ...)
+enum status complain(enum status status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -52,157 +51,35 @@ static enum status complain(enum status status, const char *fmt, ...)
 	return status;
 }
 
-static enum status usage(const char *what, const char *arg)
+enum status usage(const char *what, const char *arg)
 {
 	return complain(ST_WRONG, "%s%s; try cogctl --help", what, arg);
 }
 
-static enum status play(struct player *p, const char *file, int fd)
+enum status complain_line(const char *file, u64 line,
+			  const struct problem *why)
 {
-	struct scenario *s = scenario_open(fd);
-	struct problem why;
-	enum status st;
-	bool more;
-
-	if (!s)
-		return complain(ST_FAILED, "%s", strerror(ENOMEM));
-	do {
-		struct command cmd;
-
-		st = scenario_read(s, &cmd, &more, &why);
-		if (!st && more)
-			st = player_do(p, &cmd, &why);
-	} while (!st && more);
-
-	if (st == ST_FAILED) {
-		complain(st, "%s: %s", file, why.text);
-	} else if (st) {
-		fflush(stdout);
-		fprintf(stderr, "%s:%llu: %s\n", file, scenario_line(s),
-			why.text);
-	}
-	player_end(p);
-	scenario_close(s);
-	return st;
+	fflush(stdout);
+	fprintf(stderr, "%s:%llu: %s\n", file, line, why->text);
+	return ST_WRONG;
 }
 
-static enum status run(char **args)
+int open_scenario(const char *file)
 {
-	struct player player = { .out = stdout };
-	const char *file = NULL;
-	bool options = true;
-	struct problem why;
-	enum status st;
-	int fd = STDIN_FILENO;
+	int fd;
 
-	for (; *args; args++) {
-		if (options && !strcmp(*args, "--")) {
-			options = false;
-		} else if (options && !strcmp(*args, "--in-process")) {
-			player.ops = &in_process;
-		} else if (options && !strcmp(*args, "--device")) {
-			player.ops = &device;
-		} else if (options && **args == '-' && (*args)[1]) {
-			return usage("run: unknown option ", *args);
-		} else if (file) {
-			return usage("run: one file only, not also ", *args);
-		} else {
-			file = *args;
-		}
-	}
-	if (!file)
-		return usage("run: which file?", "");
+	if (!strcmp(file, "-"))
+		return STDIN_FILENO;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		complain(ST_FAILED, "%s: %s", file, strerror(errno));
+	return fd;
+}
 
-	if (!player.ops)
-		player.ops = device_present(&why) ? &device : &in_process;
-	else if (player.ops == &device && !device_present(&why))
-		return complain(ST_FAILED, "%s", why.text);
-
-	if (strcmp(file, "-")) {
-		fd = open(file, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return complain(ST_FAILED, "%s: %s", file,
-					strerror(errno));
-	}
-	st = play(&player, file, fd);
+void close_scenario(int fd)
+{
 	if (fd != STDIN_FILENO)
 		close(fd);
-	return st;
-}
-
-static const struct {
-	const char *name;
-	u32 flag;
-} traits[] = {
-	{ "exact", WHEEL_EXACT },
-	{ "one-step", WHEEL_ONE_STEP },
-	{ "scans", WHEEL_SCANS },
-	{ "slack", WHEEL_SLACK },
-	{ "bounded", WHEEL_BOUNDED },
-	{ "pooled", WHEEL_POOLED },
-	{ "rounds", WHEEL_ROUNDS },
-};
-
-/*
- * A line for scripts: the kind, its levels, the steps of advance @next to a
- * fire (see struct wheel_geometry), its traits.
- */
-static enum status kind_row(enum wheel_kind kind)
-{
-	const struct wheel_ops *ops = wheel_kinds[kind];
-	struct wheel_config cfg = { 0 };
-	struct backend *wheel = NULL;
-	struct wheel_geometry g;
-	struct problem why;
-	const char *comma = "";
-	enum status st = ST_OK;
-	u32 steps;
-
-	wheel_configure(kind, &cfg);
-	st = in_process.open(&wheel, kind, &cfg, &why);
-	if (!st)
-		st = in_process.geometry(wheel, &g, &why);
-	if (wheel)
-		in_process.close(wheel);
-	if (st)
-		return complain(st, "%s: %s", ops->name, why.text);
-
-	steps = g.levels + !!(ops->traits & WHEEL_SCANS);
-	if (ops->traits & WHEEL_ONE_STEP)
-		steps = 1;
-	printf("%s\t%u\t%u\t", ops->name, g.levels, steps);
-	for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
-		if (!(ops->traits & traits[i].flag))
-			continue;
-		printf("%s%s", comma, traits[i].name);
-		comma = ",";
-	}
-	puts(*comma ? "" : "-");
-	return ST_OK;
-}
-
-static enum status kinds(char **args)
-{
-	bool table = false;
-
-	for (; *args; args++) {
-		if (strcmp(*args, "--table"))
-			return usage("kinds: unknown option ", *args);
-		table = true;
-	}
-	for (enum wheel_kind kind = 0; kind < WHEEL_NR_KINDS; kind++) {
-		enum status st;
-
-		if (!table) {
-			printf("%-14s %s\n", wheel_kinds[kind]->name,
-			       wheel_kinds[kind]->brief);
-			continue;
-		}
-		st = kind_row(kind);
-		if (st)
-			return st;
-	}
-	return ST_OK;
 }
 
 static enum status help(char **args)
@@ -223,8 +100,11 @@ int main(int argc, char **argv)
 		const char *name;
 		enum status (*run)(char **args);
 	} commands[] = {
-		{ "run", run },
-		{ "kinds", kinds },
+		{ "run", cmd_run },
+		{ "compare", cmd_compare },
+		{ "kinds", cmd_kinds },
+		{ "when", cmd_when },
+		{ "table", cmd_table },
 		{ "--help", help },
 		{ "-h", help },
 		{ "help", help },

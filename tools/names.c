@@ -59,6 +59,7 @@ struct timer *names_add(struct names *names, const char *name, size_t size)
 	timer = calloc(1, size);
 	if (!timer)
 		return NULL;
+	timer->index = (u32)names->nr;
 	strcpy(timer->name, name);
 	*place(names->table, names->places, name) = timer;
 	names->nr++;

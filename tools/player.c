@@ -4,11 +4,24 @@
  * anything.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <linux/limits.h>
 
 #include "player.h"
 #include "show.h"
+
+__attribute__((__format__(printf, 2, 3)))
+static void say(const struct player *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!p->out)
+		return;
+	va_start(ap, fmt);
+	vfprintf(p->out, fmt, ap);
+	va_end(ap);
+}
 
 /* Explicit, so 0 is no default here: it is out of every range. */
 static enum status option(const char *kind, const char *name,
@@ -109,8 +122,8 @@ static enum status do_cancel(struct player *p, const struct command *cmd,
 			       cmd->name);
 	st = p->ops->cancel(p->backend, timer, &pending, why);
 	if (!st)
-		fprintf(p->out, "cancel %s %s\n", cmd->name,
-			pending ? "pending" : "idle");
+		say(p, "cancel %s %s\n", cmd->name,
+		    pending ? "pending" : "idle");
 	return st;
 }
 
@@ -118,13 +131,13 @@ static enum status print_fire(void *data, const struct fire *fire)
 {
 	struct player *p = data;
 
-	fprintf(p->out, "fire %s @%llu", fire->timer->name, fire->tick);
+	say(p, "fire %s @%llu", fire->timer->name, fire->tick);
 	if (fire->tick > fire->due)
-		fprintf(p->out, " late=%llu", fire->tick - fire->due);
+		say(p, " late=%llu", fire->tick - fire->due);
 	if (fire->missed)
-		fprintf(p->out, " missed=%llu", fire->missed);
-	fputc('\n', p->out);
-	return ferror(p->out) ? ST_FAILED : ST_OK;
+		say(p, " missed=%llu", fire->missed);
+	say(p, "\n");
+	return p->out && ferror(p->out) ? ST_FAILED : ST_OK;
 }
 
 static enum status do_advance(struct player *p, const struct command *cmd,
@@ -138,6 +151,8 @@ static enum status do_advance(struct player *p, const struct command *cmd,
 			       "tick %llu is in the past: the clock shows %llu",
 			       to, now);
 	p->running = true;
+	if (p->fired)
+		return p->ops->advance(p->backend, to, p->fired, p->data, why);
 	return p->ops->advance(p->backend, to, print_fire, p, why);
 }
 
@@ -149,9 +164,9 @@ static enum status do_next(struct player *p, struct problem *why)
 	if (st)
 		return st;
 	if (tick == WHEEL_NEVER)
-		fputs("next none\n", p->out);
+		say(p, "next none\n");
 	else
-		fprintf(p->out, "next %llu\n", tick);
+		say(p, "next %llu\n", tick);
 	return ST_OK;
 }
 
@@ -161,7 +176,7 @@ static enum status do_count(struct player *p, struct problem *why)
 	enum status st = p->ops->count(p->backend, &count, why);
 
 	if (!st)
-		fprintf(p->out, "count %llu\n", count);
+		say(p, "count %llu\n", count);
 	return st;
 }
 
@@ -197,9 +212,11 @@ static enum status carry_out(struct player *p, const struct command *cmd,
 	case OP_COUNT:
 		return do_count(p, why);
 	case OP_NOW:
-		fprintf(p->out, "now %llu\n", p->ops->now(p->backend));
+		say(p, "now %llu\n", p->ops->now(p->backend));
 		return ST_OK;
 	case OP_SHOW:
+		if (!p->out)
+			return ST_OK;
 		return show(p->out, wheel_kinds[p->kind]->name, p->ops,
 			    p->backend, why);
 	default:
@@ -212,7 +229,7 @@ enum status player_do(struct player *p, const struct command *cmd,
 {
 	enum status st = carry_out(p, cmd, why);
 
-	if (ferror(p->out))
+	if (p->out && ferror(p->out))
 		return problem(why, ST_FAILED, "the output was not written");
 	return st;
 }

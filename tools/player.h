@@ -14,13 +14,17 @@
 /**
  * struct player - a scenario being played
  * @ops: what it is played on
- * @out: where it prints
+ * @out: where it prints; NULL for a player that only plays
+ * @fired: called for each expiry instead of printing it, where it is set
+ * @data: for @fired
  *
  * The rest is the player's own, zero at first.
  */
 struct player {
 	const struct backend_ops *ops;
 	FILE *out;
+	enum status (*fired)(void *data, const struct fire *fire);
+	void *data;
 	/* private: */
 	bool have_wheel;	/* the wheel line was read; the kind is known */
 	bool started;		/* the start line was */
