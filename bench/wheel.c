@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A kind of wheel as a subject of the benchmark: through the facility, as any
+ * module would use it, with its locks and its reading of the clock.
+ *
+ * What is armed and cancelled is on a COGWHEEL_JIFFIES facility, whose calls
+ * do all that mod_timer() does. What expires is on a COGWHEEL_MANUAL one, which
+ * starts at the value that jiffies has and is moved by one call: no time need
+ * pass, and the caches are put in the same state as for the others.
+ */
+#include <linux/bottom_half.h>
+#include <linux/jiffies.h>
+
+#include "loops.h"
+
+static void cog_fired(struct cogwheel_timer *timer)
+{
+	bench_fired(container_of(timer, struct bench_item, cog));
+}
+
+/* The same for each timer, but taken over in batches. */
+static u64 cog_fired_batch(struct cogwheel_batch *batch)
+{
+	struct cogwheel_timer *timer;
+
+	while ((timer = cogwheel_batch_take(batch)))
+		cog_fired(timer);
+	return U64_MAX;
+}
+
+static __always_inline int
+cog_arm(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_arm(c->cw, &item->cog, arg);
+}
+
+BENCH_EACH(cog, arm)
+
+static __always_inline int
+cog_rearm_same(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_mod(c->cw, &item->cog, item->cog.node.expires);
+}
+
+BENCH_EACH(cog, rearm_same)
+
+static __always_inline int
+cog_rearm_later(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_arm(c->cw, &item->cog, arg + BENCH_LATER);
+}
+
+BENCH_EACH(cog, rearm_later)
+
+static __always_inline int
+cog_cancel(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_cancel(c->cw, &item->cog);
+}
+
+BENCH_EACH(cog, cancel)
+
+static __always_inline int
+cog_pair(struct bench_ctx *c, struct bench_item *item, u64 arg)
+{
+	cogwheel_arm(c->cw, &item->cog, BENCH_MIN_DELAY);
+	return cogwheel_cancel(c->cw, &item->cog);
+}
+
+BENCH_REPEAT(cog, pair)
+
+static __always_inline int
+cog_ask(struct bench_ctx *c, struct bench_item *item, u64 arg)
+{
+	return cogwheel_next(c->cw) != WHEEL_NEVER;
+}
+
+BENCH_REPEAT(cog, ask)
+
+static __always_inline int
+cog_step(struct bench_ctx *c, struct bench_item *item, u64 arg)
+{
+	u64 reached;
+
+	c->base += arg;
+	return cogwheel_advance(c->cw, c->base, &reached) == 0;
+}
+
+static void cog_repeat_step(struct bench_ctx *c, u64 times, u64 ticks)
+{
+	bench_repeat(c, times, ticks, cog_step);
+}
+
+static __always_inline int
+cog_arm_at(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_mod(c->cw, &item->cog, c->base + arg);
+}
+
+BENCH_EACH(cog, arm_at)
+
+static __always_inline int
+cog_act(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	if (!arg)
+		return 0;
+	if (arg == 1)
+		return cogwheel_cancel(c->cw, &item->cog);
+	return cogwheel_mod(c->cw, &item->cog, c->base + arg);
+}
+
+BENCH_EACH(cog, act)
+
+static int cog_open(struct bench_ctx *c, enum bench_use use)
+{
+	struct cogwheel_config config = {
+		.kind = c->subject->kind->name,
+		.clock = COGWHEEL_JIFFIES,
+	};
+	struct cogwheel *cw;
+	unsigned int i;
+	int err;
+
+	if (use != BENCH_RUNNING) {
+		config.clock = COGWHEEL_MANUAL;
+		config.start = get_jiffies_64();
+	}
+	if (use == BENCH_HANDING_OVER)
+		config.expire = cog_fired_batch;
+	cw = cogwheel_create(&config);
+	if (IS_ERR(cw))
+		return PTR_ERR(cw);
+	err = cogwheel_reserve(cw, c->n + 1);
+	if (err) {
+		cogwheel_destroy(cw);
+		return err;
+	}
+	c->shift = bench_shift(cogwheel_timer_size(cw));
+	for (i = 0; i <= c->n; i++) {
+		cogwheel_timer_setup(&bench_item(c, i)->cog, cog_fired, 0);
+		bench_item(c, i)->fires = 0;
+	}
+	c->cw = cw;
+	c->base = config.start;
+	return 0;
+}
+
+static void cog_close(struct bench_ctx *c)
+{
+	unsigned int i;
+
+	if (c->held) {
+		c->held = false;
+		local_bh_enable();
+	}
+	for (i = 0; i <= c->n; i++) {
+		cogwheel_cancel_sync(c->cw, &bench_item(c, i)->cog);
+		if (!(i % 1024))
+			cond_resched();
+	}
+	cogwheel_unreserve(c->cw, c->n + 1);
+	cogwheel_destroy(c->cw);
+	c->cw = NULL;
+}
+
+static void cog_hold(struct bench_ctx *c)
+{
+	local_bh_disable();
+	c->held = true;
+	c->base += 2;
+}
+
+static void cog_ripen(struct bench_ctx *c)
+{
+}
+
+static bool cog_release(struct bench_ctx *c)
+{
+	u64 tick = c->base - 1, last = c->base + c->span + BENCH_LATE, reached;
+
+	c->held = false;
+	local_bh_enable();
+	if (!(c->subject->kind->traits & WHEEL_SCANS))
+		tick = last;
+	bench_fire.start = bench_clock();
+	/*
+	 * A kind that looks at every timer for each tick goes tick by tick, so
+	 * that it can be given up: the calls are nothing beside that.
+	 */
+	for (; tick <= last; tick++) {
+		if (cogwheel_advance(c->cw, tick, &reached) ||
+		    bench_fire.fired >= bench_fire.target)
+			break;
+		if (bench_clock() - bench_fire.start > c->budget)
+			return false;
+	}
+	c->spent = bench_fire_time();
+	return true;
+}
+
+static size_t cog_node_size(struct bench_ctx *c)
+{
+	return cogwheel_timer_size(c->cw);
+}
+
+static u64 cog_footprint(struct bench_ctx *c)
+{
+	struct cogwheel_stats stats;
+
+	cogwheel_stats(c->cw, &stats);
+	return stats.base_size;
+}
+
+static u64 cog_irqoff(struct bench_ctx *c)
+{
+	struct cogwheel_stats stats;
+
+	cogwheel_stats(c->cw, &stats);
+	return stats.irqoff_max_ns;
+}
+
+const struct bench_ops bench_wheel_ops = {
+	.open		= cog_open,
+	.close		= cog_close,
+	.arm		= cog_each_arm,
+	.rearm_same	= cog_each_rearm_same,
+	.rearm_later	= cog_each_rearm_later,
+	.cancel		= cog_each_cancel,
+	.pair		= cog_repeat_pair,
+	.next		= cog_repeat_ask,
+	.advance	= cog_repeat_step,
+	.arm_at		= cog_each_arm_at,
+	.act		= cog_each_act,
+	.hold		= cog_hold,
+	.ripen		= cog_ripen,
+	.release	= cog_release,
+	.node_size	= cog_node_size,
+	.footprint	= cog_footprint,
+	.measure	= cogwheel_measure,
+	.irqoff		= cog_irqoff,
+};
