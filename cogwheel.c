@@ -154,10 +154,15 @@ static inline void expiry_wait(struct cogwheel_base *base)
 
 /* Bases and timers. */
 
+/*
+ * What arm and cancel consist of is inlined into them: a call from a module
+ * costs about as much as any of these steps.
+ */
+
 /* The base of a timer, locked; the timer cannot leave it meanwhile. */
-static struct cogwheel_base *lock_base(struct cogwheel *cw,
-				       const struct cogwheel_timer *timer,
-				       unsigned long *flags)
+static __always_inline struct cogwheel_base *
+lock_base(struct cogwheel *cw, const struct cogwheel_timer *timer,
+	  unsigned long *flags)
 {
 	for (;;) {
 		u32 owner = READ_ONCE(timer->node.owner);
@@ -184,7 +189,8 @@ static inline bool in_batch(const struct cogwheel_base *base,
 }
 
 /* Take an armed timer out of wherever it is. False where it was not armed. */
-static bool detach(struct cogwheel_base *base, struct cogwheel_timer *timer)
+static __always_inline bool detach(struct cogwheel_base *base,
+				   struct cogwheel_timer *timer)
 {
 	struct wheel_node *node = &timer->node;
 	u32 owner = node->owner;
@@ -210,7 +216,7 @@ static bool detach(struct cogwheel_base *base, struct cogwheel_timer *timer)
  * An idle wheel's clock stands still; bring it up to date, so that a timer is
  * placed for its delay and not for the time since the wheel last had work.
  */
-static inline void forward(struct cogwheel_base *base)
+static __always_inline void forward(struct cogwheel_base *base)
 {
 	u64 to;
 
@@ -222,7 +228,8 @@ static inline void forward(struct cogwheel_base *base)
 }
 
 /* Put a timer that is in no wheel into that of the locked base. */
-static void attach(struct cogwheel_base *base, struct cogwheel_timer *timer)
+static __always_inline void attach(struct cogwheel_base *base,
+				   struct cogwheel_timer *timer)
 {
 	u64 wake;
 
@@ -299,11 +306,12 @@ enum mod_mode { MOD_ANY, MOD_REDUCE };
 /* On which base: that of this CPU. */
 #define LOCAL	(-1)
 
-static int mod(struct cogwheel *cw, struct cogwheel_timer *timer, u64 expires,
-	       u64 slack, int cpu, enum mod_mode mode)
+static __always_inline int mod(struct cogwheel *cw,
+			       struct cogwheel_timer *timer, u64 expires,
+			       u64 slack, int cpu, enum mod_mode mode)
 {
 	struct wheel_node *node = &timer->node;
-	bool with_slack = cw->ops->traits & WHEEL_SLACK;
+	bool with_slack = cw->slack;
 	struct cogwheel_base *base, *to;
 	unsigned long flags;
 	int ret = 0;
@@ -337,6 +345,13 @@ static int mod(struct cogwheel *cw, struct cogwheel_timer *timer, u64 expires,
 unlock:
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return ret;
+}
+
+/* The same for whoever is in less of a hurry. */
+static noinline int mod_any(struct cogwheel *cw, struct cogwheel_timer *timer,
+			    u64 expires, u64 slack, int cpu, enum mod_mode mode)
+{
+	return mod(cw, timer, expires, slack, cpu, mode);
 }
 
 /**
@@ -475,7 +490,7 @@ EXPORT_SYMBOL_GPL(cogwheel_mod);
 int cogwheel_mod_slack(struct cogwheel *cw, struct cogwheel_timer *timer,
 		       u64 expires, u64 slack)
 {
-	return mod(cw, timer, expires, slack, LOCAL, MOD_ANY);
+	return mod_any(cw, timer, expires, slack, LOCAL, MOD_ANY);
 }
 EXPORT_SYMBOL_GPL(cogwheel_mod_slack);
 
@@ -494,7 +509,8 @@ int cogwheel_mod_on(struct cogwheel *cw, struct cogwheel_timer *timer,
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;
-	return mod(cw, timer, expires, 0, cw->one_base ? LOCAL : cpu, MOD_ANY);
+	return mod_any(cw, timer, expires, 0, cw->one_base ? LOCAL : cpu,
+		       MOD_ANY);
 }
 EXPORT_SYMBOL_GPL(cogwheel_mod_on);
 
@@ -542,12 +558,13 @@ EXPORT_SYMBOL_GPL(cogwheel_arm_on);
 int cogwheel_reduce(struct cogwheel *cw, struct cogwheel_timer *timer,
 		    u64 expires)
 {
-	return mod(cw, timer, expires, 0, LOCAL, MOD_REDUCE);
+	return mod_any(cw, timer, expires, 0, LOCAL, MOD_REDUCE);
 }
 EXPORT_SYMBOL_GPL(cogwheel_reduce);
 
-static bool cancel(struct cogwheel *cw, struct cogwheel_timer *timer,
-		   bool shutdown, struct cogwheel_base **running)
+static __always_inline bool cancel(struct cogwheel *cw,
+				   struct cogwheel_timer *timer, bool shutdown,
+				   struct cogwheel_base **running)
 {
 	struct cogwheel_base *base;
 	unsigned long flags;
@@ -1413,6 +1430,7 @@ struct cogwheel *cogwheel_create(const struct cogwheel_config *config)
 	lockdep_register_key(&cw->lock_key);
 	cw->kind = kind;
 	cw->ops = wheel_kinds[kind];
+	cw->slack = cw->ops->traits & WHEEL_SLACK;
 	cw->clock = config->clock;
 	cw->one_base = one;
 	cw->extra = config->clock != COGWHEEL_MANUAL &&

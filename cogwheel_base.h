@@ -93,6 +93,7 @@ struct cogwheel_base {
  * @kind: the same, by number
  * @clock: what moves it
  * @one_base: @base[0] serves all CPUs
+ * @slack: the kind reads a timer's slack
  * @extra: ticks to add to a relative delay, since a part of the current tick
  *	has passed already
  * @tick_ns: tick length of COGWHEEL_MONOTONIC
@@ -113,6 +114,7 @@ struct cogwheel {
 	enum wheel_kind kind;
 	enum cogwheel_clock clock;
 	bool one_base;
+	bool slack;
 	u32 extra;
 	u64 tick_ns;
 	u64 tick_inverse;
