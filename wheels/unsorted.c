@@ -34,7 +34,11 @@
 #include "kinds.h"
 #include "scan.h"
 
-/* The most timers: next looks at all of them at worst, with interrupts off. */
+/*
+ * The most timers: next looks at all of them at worst, with interrupts off.
+ * That is so after the earliest timer has been cancelled, where the new one is
+ * not among the first WHEEL_BATCH, and until the next advance.
+ */
 #define UNSORTED_MAX	1024
 
 struct unsorted {
@@ -76,6 +80,7 @@ u64 unsorted_next(const struct wheel *w)
 	u64 key = u->list.key;
 	struct wheel_node *node;
 
+	/* The list's key is not to be relied on: look at once. */
 	if (u->list.vague || u->scan.list) {
 		key = WHEEL_NEVER;
 		list_for_each_entry(node, &u->list.nodes, tree.entry)
