@@ -79,6 +79,7 @@ struct rig {
 	void (*fired)(struct rig *rig, struct probe *p);
 	void (*stopped)(struct rig *rig);
 	unsigned int stops;
+	u64 fires;
 	bool midway;	/* in a call of stopped() */
 	bool far;	/* a timer was armed beyond the capacity of a kind that
 			 * rounds: it stops where such ones are placed again
@@ -506,6 +507,7 @@ static void rig_take(struct rig *rig)
 		rig_assert_eq(rig, rig->w->now, want->tick, "the tick of a fire");
 		rig_assert_eq(rig, p->node.owner, OWNER(p - rig->probe),
 			      "the owner's field");
+		rig->fires++;
 		p->fires++;
 		p->fired_at = rig->w->now;
 		if (rig->fired)
@@ -554,8 +556,8 @@ static void rig_advance(struct rig *rig, u64 to, unsigned int budget)
 /* Go from next to next until something fires; returns the steps it took. */
 static unsigned int rig_step_to_fire(struct rig *rig)
 {
-	unsigned int steps = 0, most = rig->geo.levels, nr = rig->model.nr;
-	u64 next;
+	unsigned int steps = 0, most = rig->geo.levels;
+	u64 next, fires = rig->fires;
 
 	if (rig->ops->traits & WHEEL_ONE_STEP)
 		most = 1;
@@ -570,7 +572,7 @@ static unsigned int rig_step_to_fire(struct rig *rig)
 			rig_assert(rig, steps <= most,
 				   "nothing has fired after %u steps", most);
 		rig_advance(rig, next, WHEEL_BATCH);
-	} while (rig->model.nr == nr);
+	} while (rig->fires == fires);
 	return steps;
 }
 
