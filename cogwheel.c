@@ -306,27 +306,38 @@ enum mod_mode { MOD_ANY, MOD_REDUCE };
 /* On which base: that of this CPU. */
 #define LOCAL	(-1)
 
+/* Would arming a timer that is pending change nothing? */
+static __always_inline bool mod_is_idle(const struct cogwheel *cw,
+					const struct wheel_node *node,
+					u64 expires, u64 slack, int cpu,
+					enum mod_mode mode)
+{
+	u64 now = READ_ONCE(node->expires);
+
+	if (mode == MOD_REDUCE)
+		return expires >= now;
+	return expires == now && cpu == LOCAL &&
+	       (!cw->slack || READ_ONCE(node->slack.slack) == slack);
+}
+
 static __always_inline int mod(struct cogwheel *cw,
 			       struct cogwheel_timer *timer, u64 expires,
 			       u64 slack, int cpu, enum mod_mode mode)
 {
 	struct wheel_node *node = &timer->node;
-	bool with_slack = cw->slack;
 	struct cogwheel_base *base, *to;
 	unsigned long flags;
 	int ret = 0;
 
-	/* Moving it to where it is changes nothing. */
 	if ((READ_ONCE(node->owner) & (OWNER_QUEUED | OWNER_MIGRATING)) ==
-	    OWNER_QUEUED && READ_ONCE(node->expires) == expires &&
-	    (!with_slack || READ_ONCE(node->slack.slack) == slack) &&
-	    cpu == LOCAL)
+	    OWNER_QUEUED && mod_is_idle(cw, node, expires, slack, cpu, mode))
 		return 1;
 
 	base = lock_base(cw, timer, &flags);
 	if (unlikely(node->owner & OWNER_SHUTDOWN))
 		goto unlock;
-	if (mode == MOD_REDUCE && expires >= node->expires &&
+	/* One that waits in a batch is about to fire, and may stay there, too. */
+	if (mod_is_idle(cw, node, expires, slack, cpu, mode) &&
 	    (node->owner & OWNER_QUEUED || in_batch(base, timer, node->owner))) {
 		ret = 1;
 		goto unlock;
@@ -337,7 +348,7 @@ static __always_inline int mod(struct cogwheel *cw,
 		base = migrate(base, timer, to);
 
 	WRITE_ONCE(node->expires, expires);
-	if (with_slack)
+	if (cw->slack)
 		WRITE_ONCE(node->slack.slack, slack);
 	WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
 		   (node->owner & OWNER_PINNED));
