@@ -78,44 +78,16 @@ static inline u64 cascading_key(const struct wheel_node *node, u64 first)
 	return max(node->expires, first);
 }
 
-/*
- * Hand over the slot of the tick that the clock shows. What is armed while a
- * part of it waits cannot land in it: see rule 1 of levels.h.
- */
-static void cascading_expire(struct cascading *c, struct wheel_batch *batch)
-{
-	unsigned int index = c->wheel.now & LEVEL_MASK;
-	struct list_head *slot = &c->levels.slot[index];
-	struct list_head *pos = slot->next;
-
-	while (pos != slot && batch->looked < batch->budget) {
-		batch->node[batch->nr++] =
-			list_entry(pos, struct wheel_node, entry);
-		batch->looked++;
-		pos = pos->next;
-		prefetch(pos->next);
-	}
-	/* Cut off all of them at once: nobody looks at their links again. */
-	slot->next = pos;
-	pos->prev = slot;
-	if (pos == slot) {
-		levels_clear(&c->levels, index);
-		c->wheel.touched++;
-	}
-}
-
 bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 {
-	struct cascading *c = to_cascading(w);
-	struct levels *l = &c->levels;
+	struct levels *l = &to_cascading(w)->levels;
 	unsigned int level;
 	u64 first;
 
 	for (;;) {
 		/* Half a slot may still wait at the tick that the clock shows. */
-		if (l->occupied[0] & BIT_ULL(w->now & LEVEL_MASK) &&
-		    !l->partial) {
-			cascading_expire(c, batch);
+		if (levels_wait(l, w->now)) {
+			levels_expire(l, w, batch);
 			if (batch->looked == batch->budget || batch->nr)
 				break;
 		}
@@ -136,7 +108,7 @@ bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 		}
 		w->now = first;
 	}
-	return w->now == to && !(l->occupied[0] & BIT_ULL(to & LEVEL_MASK));
+	return w->now == to && !levels_wait(l, to);
 }
 
 static size_t cascading_size(const struct wheel_config *cfg)
@@ -164,8 +136,7 @@ static u64 cascading_fires(const struct wheel *w, const struct wheel_node *node)
 	const struct levels *l = &to_cascading(w)->levels;
 
 	/* It may belong to the slot that is just being fired. */
-	if (node->expires <= w->now && !l->partial &&
-	    l->occupied[0] & BIT_ULL(w->now & LEVEL_MASK))
+	if (node->expires <= w->now && levels_wait(l, w->now))
 		return w->now;
 	return wheel_fire_tick(w->now, node->expires);
 }

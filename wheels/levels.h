@@ -218,4 +218,37 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 	return true;
 }
 
+/* Does a part of the slot of the tick that the clock shows still wait? */
+static inline bool levels_wait(const struct levels *l, u64 now)
+{
+	return !l->partial && l->occupied[0] & BIT_ULL(now & LEVEL_MASK);
+}
+
+/*
+ * Hand over the slot of the tick that the clock shows. What is armed while a
+ * part of it waits cannot land in it: see rule 1.
+ */
+static inline void levels_expire(struct levels *l, struct wheel *w,
+				 struct wheel_batch *batch)
+{
+	unsigned int index = w->now & LEVEL_MASK;
+	struct list_head *slot = &l->slot[index];
+	struct list_head *pos = slot->next;
+
+	while (pos != slot && batch->looked < batch->budget) {
+		batch->node[batch->nr++] =
+			list_entry(pos, struct wheel_node, entry);
+		batch->looked++;
+		pos = pos->next;
+		prefetch(pos->next);
+	}
+	/* Cut off all of them at once: nobody looks at their links again. */
+	slot->next = pos;
+	pos->prev = slot;
+	if (pos == slot) {
+		levels_clear(l, index);
+		w->touched++;
+	}
+}
+
 #endif /* _WHEEL_LEVELS_H */
