@@ -23,7 +23,8 @@
 	X(simple)	\
 	X(hashed_sorted)	\
 	X(hashed)	\
-	X(calendar)
+	X(calendar)	\
+	X(slack)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
