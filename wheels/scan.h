@@ -180,8 +180,9 @@ scan_step(struct scan *s, struct wheel *w, struct wheel_batch *batch,
 			s->vague = false;
 		}
 	}
-	list->key = s->key;
-	list->vague = s->vague;
+	/* What was seen may have been cancelled since, and all else has left. */
+	list->vague = s->vague && !list_empty(&list->nodes);
+	list->key = list_empty(&list->nodes) ? WHEEL_NEVER : s->key;
 	s->list = NULL;
 	s->pos = NULL;
 	return true;
