@@ -8,9 +8,6 @@ PREFIX	?= /usr/local
 DESTDIR	?=
 MAKEFLAGS += --no-print-directory
 
-# Modules of the kernel in KDIR land in build/<its release>.
-release	= $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
-
 .PHONY: modules tools try bench check lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
@@ -49,4 +46,5 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo '  KDIR=DIR    the kernel headers to build against'
+	@echo '  COGWHEEL_CACHE=DIR  where kernels are kept (~/.cache/cogwheel)'
 	@echo '  PREFIX=DIR  where install puts cogctl ($(PREFIX)); DESTDIR goes before it'
