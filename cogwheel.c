@@ -218,12 +218,17 @@ static __always_inline bool detach(struct cogwheel_base *base,
  */
 static __always_inline void forward(struct cogwheel_base *base)
 {
+	enum cogwheel_clock clock = base->cw->clock;
 	u64 to;
 
-	if (base->cw->clock == COGWHEEL_MANUAL)
+	if (clock == COGWHEEL_MANUAL)
 		return;
-	to = min(cogwheel_clock_coarse(base->cw), base->wake);
-	if (to > base->wheel->now && !base->expiring)
+	if (clock == COGWHEEL_JIFFIES)
+		to = get_jiffies_64();
+	else
+		to = cogwheel_clock_coarse(base->cw);
+	to = min(to, base->wake);
+	if (unlikely(to > base->wheel->now) && !base->expiring)
 		wheel_forward(base->kind, base->wheel, to);
 }
 

@@ -93,14 +93,12 @@ u64 cogwheel_clock_now(const struct cogwheel *cw)
 	return get_jiffies_64();
 }
 
-/* A time not after that, cheaper to come by. */
+/* A time not after that of a monotonic clock, cheaper to come by. */
 u64 cogwheel_clock_coarse(const struct cogwheel *cw)
 {
 	u64 rest;
 
-	if (cw->clock == COGWHEEL_MONOTONIC)
-		return ns_to_ticks(cw, ktime_get_coarse_ns(), &rest);
-	return get_jiffies_64();
+	return ns_to_ticks(cw, ktime_get_coarse_ns(), &rest);
 }
 
 /*
