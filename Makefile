@@ -16,7 +16,8 @@ modules: ## build the modules for the kernel in KDIR (default: the running one)
 
 tools: ## build cogctl and the user-space tests in build/; needs no kernel
 	@scripts/setup tools
-	@$(MAKE) -C tools O=$(CURDIR)/build
+	@mkdir -p build
+	@flock build/.lock-tools $(MAKE) -C tools O=$(CURDIR)/build
 
 try: ## in a guest: load the module, play a scenario, print a short benchmark
 	@scripts/try
