@@ -192,9 +192,14 @@ static size_t draw_level(struct picture *p, u32 level, const struct waiting *w,
 		return used;
 	}
 
-	fprintf(p->out, "| \n| level %u: %u slots", level, p->g.slots);
+	fputs("| \n| ", p->out);
+	if (p->g.levels > 1)
+		fprintf(p->out, "level %u: ", level);
+	fprintf(p->out, "%u slots", p->g.slots);
 	if (ticks)
 		fprintf(p->out, " of %llu tick%s", ticks, ticks == 1 ? "" : "s");
+	if (p->g.slots > ROW)
+		fputs(", empty rows left out", p->out);
 	fputc('\n', p->out);
 
 	for (u32 row = 0; row < p->g.slots; row += ROW) {

@@ -1,66 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Holds the output of a scenario against the law of when a timer fires.
+ * Plays the cases on every kind that they are for, each in a process of its
+ * own, and prints TAP. What kinds there are and what they promise, cogctl says;
+ * what a case must print, expected/ and the law (law.c).
  *
- *	check LAW LEVELS SCENARIO OUTPUT
- *	check LAW LEVELS SCENARIO -- COMMAND ...
+ *	check-scenario COGCTL OPTION FOLDER [CASE ...]
  *
- * LAW is exact, noncascading or slack; LEVELS is the most steps that repeating
- * "advance @next" may take to a fire. In the second form COMMAND plays what it
- * reads from its standard input, and each advance of the scenario is made as a
- * tickless driver makes it: from one `next` to the next.
- *
- * It shares no line with cogctl or the kinds: a slow and obvious model, an
- * array of timers that is searched from end to end. Scenarios given to it have
- * no mistakes in them.
+ * COGCTL is given OPTION (--in-process or --device) for each run.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef uint64_t u64;
+#include "law.h"
 
-#define LAST	UINT64_MAX	/* the last tick of the clock */
+#define MAX_KINDS	64
 
-enum law { EXACT, NONCASCADING, SLACK };
-
-struct timer {
+struct kind {
 	char name[32];
-	bool pending;
-	u64 due;
-	u64 period;
-	u64 slack;
-	u64 seq;	/* order of arming */
-	u64 armed_at;	/* what the clock showed then */
-	/* noncascading only */
-	u64 comes_up;	/* the tick of its slot */
-	int level;
+	unsigned int steps;
+	bool exact;
+	bool slack;
 };
 
-static enum law law;
-static u64 depth = 9;		/* levels of noncascading */
-static unsigned int max_steps;
+static struct kind kinds[MAX_KINDS];
+static unsigned int nr_kinds;
 
-static struct timer *timers;
-static size_t nr_timers;
-static u64 now, last_seq;
-static unsigned int steps;	/* made towards the next fire */
-
-static const char *file;
-static unsigned int line_nr;
-static FILE *to, *from;		/* to is NULL where the output is a file */
+static const char *cogctl, *option;
+static char scn[] = "/tmp/cogwheel-case-XXXXXX";	/* what is played */
+static unsigned int nr_tests, nr_failed;
 
 __attribute__((__format__(printf, 1, 2), __noreturn__))
-static void die(const char *fmt, ...)
+static void bail_out(const char *fmt, ...)
 {
 	va_list ap;
 
-	printf("%s:%u: ", file, line_nr);
+	printf("Bail out! ");
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -68,577 +48,409 @@ static void die(const char *fmt, ...)
 	exit(1);
 }
 
-static u64 add(u64 a, u64 b)
+static char *read_all(FILE *f)
 {
-	return b > LAST - a ? LAST : a + b;
-}
+	size_t size = 4096, len = 0;
+	char *text = malloc(size);
 
-/* The next line of output, kept until it is taken; NULL at the end. */
-static char *ahead;
-static size_t ahead_size;
-static bool have_ahead;
-static bool after_picture;
-
-static const char *peek(void)
-{
-	ssize_t len;
-
-	if (have_ahead)
-		return ahead;
-	len = getline(&ahead, &ahead_size, from);
-	if (len < 0)
-		return NULL;
-	if (ahead[len - 1] != '\n')
-		die("the output ends within a line");
-	ahead[len - 1] = '\0';
-	have_ahead = true;
-	return ahead;
-}
-
-static const char *take(void)
-{
-	const char *text = peek();
-
-	have_ahead = false;
-	after_picture = false;
+	while (text) {
+		len += fread(text + len, 1, size - len - 1, f);
+		if (len < size - 1)
+			break;
+		size *= 2;
+		text = realloc(text, size);
+	}
+	if (!text)
+		bail_out("out of memory");
+	text[len] = '\0';
 	return text;
 }
 
+/* NULL where there is no such file. */
 __attribute__((__format__(printf, 1, 2)))
-static void expect(const char *fmt, ...)
+static char *read_file(const char *fmt, ...)
 {
-	const char *got = take();
-	char text[128];
+	char *path, *text = NULL;
 	va_list ap;
+	FILE *f;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	if (vasprintf(&path, fmt, ap) < 0)
+		bail_out("out of memory");
 	va_end(ap);
-	if (!got || strcmp(got, text))
-		die("'%s' instead of '%s'", got ? got : "nothing", text);
-}
-
-/* A command of the checker's own, where somebody listens. */
-__attribute__((__format__(printf, 1, 2)))
-static void tell(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!to)
-		return;
-	va_start(ap, fmt);
-	vfprintf(to, fmt, ap);
-	va_end(ap);
-	fputc('\n', to);
-	fflush(to);
-}
-
-/* timer_list's placement, for a base that has processed the tick `now`. */
-static void place(struct timer *t)
-{
-	u64 clk = now + 1, expires = t->due, delta, index;
-
-	if (now == LAST || t->due <= now) {
-		t->level = 0;
-		t->comes_up = clk;	/* where now is LAST: never, see below */
-		return;
+	f = fopen(path, "r");
+	if (f) {
+		text = read_all(f);
+		fclose(f);
 	}
-	delta = expires - clk;
-	for (t->level = 0; t->level < (int)depth; t->level++)
-		if (delta < (u64)63 << (3 * t->level))
-			break;
-	if (t->level == (int)depth) {
-		t->level--;
-		expires = add(clk, (u64)62 << (3 * t->level));
-	}
-	index = (expires >> (3 * t->level)) + 1;
-	if (index > LAST >> (3 * t->level))
-		t->comes_up = LAST;
-	else
-		t->comes_up = index << (3 * t->level);
+	free(path);
+	return text;
 }
 
-/*
- * What waits beyond the levels is placed again each time its slot comes up,
- * silently and always as far away: up to which tick is that all, if not beyond
- * @limit? A timer may be placed again 2^33 times, so nobody counts.
- */
-static u64 silent_until(const struct timer *t, u64 limit)
+static struct kind *find_kind(const char *name)
 {
-	const u64 turn = (u64)63 << (3 * (depth - 1));
-	u64 turns = (t->due - t->comes_up - 1) / turn;
-
-	if (limit - t->comes_up < turns * turn)
-		turns = (limit - t->comes_up) / turn;
-	return t->comes_up + turns * turn;
-}
-
-static bool beyond(const struct timer *t)
-{
-	return law == NONCASCADING && t->comes_up < t->due;
-}
-
-static void arm(struct timer *t)
-{
-	t->pending = true;
-	t->seq = ++last_seq;
-	t->armed_at = now;
-	if (law == NONCASCADING)
-		place(t);
-}
-
-/* The tick by which the law wants the wheel to look at a timer. */
-static u64 latest(const struct timer *t)
-{
-	u64 tick;
-
-	if (law == NONCASCADING)
-		return t->comes_up;
-	tick = law == SLACK ? add(t->due, t->slack) : t->due;
-	return tick > t->armed_at ? tick : t->armed_at + 1;
-}
-
-static bool can_fire(const struct timer *t)
-{
-	return t->pending && t->armed_at != LAST;
-}
-
-/* When something happens to a timer that others could notice. */
-static u64 event(const struct timer *t)
-{
-	return beyond(t) ? silent_until(t, LAST) : latest(t);
-}
-
-/* The timer of the next event; NULL where there is none. */
-static struct timer *earliest(void)
-{
-	struct timer *found = NULL;
-
-	for (size_t i = 0; i < nr_timers; i++)
-		if (can_fire(&timers[i]) &&
-		    (!found || event(&timers[i]) < event(found)))
-			found = &timers[i];
-	return found;
-}
-
-/* The tick by which something must fire; false where nothing ever will. */
-static bool first_fire(u64 *tick)
-{
-	const u64 saved = now;
-	bool any = false;
-
-	for (size_t i = 0; i < nr_timers; i++) {
-		struct timer t = timers[i];
-
-		if (!can_fire(&t))
-			continue;
-		while (beyond(&t)) {
-			now = event(&t);
-			place(&t);
-		}
-		now = saved;
-		if (!any || latest(&t) < *tick)
-			*tick = latest(&t);
-		any = true;
-	}
-	return any;
-}
-
-/* What a fire does to the model; returns the periods missed. */
-static u64 fired(struct timer *t, u64 tick)
-{
-	u64 missed, left;
-
-	t->pending = false;
-	if (!t->period)
-		return 0;
-	missed = (tick - t->due) / t->period;
-	t->due += missed * t->period;
-	left = LAST - t->due;
-	if (t->period <= left) {
-		t->due += t->period;
-		arm(t);
-	}
-	return missed;
-}
-
-static void check_fire_line(const struct timer *t, u64 tick, u64 due,
-			    u64 missed)
-{
-	char late[40] = "", miss[40] = "";
-
-	if (tick > due)
-		sprintf(late, " late=%llu", (unsigned long long)(tick - due));
-	if (missed)
-		sprintf(miss, " missed=%llu", (unsigned long long)missed);
-	expect("fire %s @%llu%s%s", t->name, (unsigned long long)tick, late,
-	       miss);
-}
-
-static void fire(struct timer *t, u64 tick)
-{
-	u64 due = t->due;
-	u64 missed = fired(t, tick);
-
-	check_fire_line(t, tick, due, missed);
-	steps = 0;
-}
-
-/* Which of two timers of one tick comes first. */
-static bool before(const struct timer *a, const struct timer *b)
-{
-	if (law == NONCASCADING && a->level != b->level)
-		return a->level > b->level;
-	return a->seq < b->seq;
-}
-
-/* All silent placements up to a tick, in the order in which they happen. */
-static void place_silently(u64 limit)
-{
-	for (;;) {
-		struct timer *next = NULL;
-
-		for (size_t i = 0; i < nr_timers; i++) {
-			struct timer *c = &timers[i];
-
-			if (!can_fire(c) || !beyond(c) || c->comes_up > limit)
-				continue;
-			if (!next || silent_until(c, limit) <
-				     silent_until(next, limit) ||
-			    (silent_until(c, limit) ==
-			     silent_until(next, limit) && before(c, next)))
-				next = c;
-		}
-		if (!next)
-			return;
-		now = silent_until(next, limit);
-		arm(next);
-	}
-}
-
-static void advance_by_model(u64 end)
-{
-	struct timer *t = earliest();
-
-	for (; t && event(t) <= end; t = earliest()) {
-		const u64 tick = event(t);
-
-		place_silently(tick - 1);
-		now = tick;
-		/* All of that tick, but nothing that is armed during it. */
-		for (;;) {
-			struct timer *next = NULL;
-
-			for (size_t i = 0; i < nr_timers; i++) {
-				struct timer *c = &timers[i];
-
-				if (can_fire(c) && c->armed_at < now &&
-				    latest(c) <= now &&
-				    (!next || before(c, next)))
-					next = c;
-			}
-			if (!next)
-				break;
-			if (beyond(next))
-				arm(next);
-			else
-				fire(next, now);
-		}
-	}
-	if (law == NONCASCADING)
-		place_silently(end);
-	now = end;
-}
-
-static struct timer *find(const char *name, size_t len)
-{
-	for (size_t i = 0; i < nr_timers; i++)
-		if (strlen(timers[i].name) == len &&
-		    !memcmp(timers[i].name, name, len))
-			return &timers[i];
+	for (unsigned int i = 0; i < nr_kinds; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
 	return NULL;
 }
 
-/* With slack the output says what fired; the law says whether it might. */
-static void advance_by_output(u64 end)
+static bool has_word(const char *list, const char *word)
 {
-	const char *text = peek();
-	u64 exact_seq = 0, exact_tick = 0;
+	const size_t len = strlen(word);
 
-	for (; text && !strncmp(text, "fire ", 5); text = peek()) {
-		const char *at = strchr(text + 5, ' ');
-		unsigned long long tick;
-		struct timer *t;
+	for (; *list; list += strcspn(list, ",") ) {
+		list += *list == ',';
+		if (!strncmp(list, word, len) && strchr(",", list[len]))
+			return true;
+	}
+	return false;
+}
 
-		if (!at || sscanf(at, " @%llu", &tick) != 1)
-			die("'%s' is no fire line", text);
-		/* It belongs to the next advance, which prints no line of its own. */
-		if (tick > end)
+static void learn_kinds(void)
+{
+	char command[4096], traits[256];
+	FILE *table;
+
+	snprintf(command, sizeof(command), "'%s' kinds --table", cogctl);
+	table = popen(command, "r");
+	if (!table)
+		bail_out("%s: %s", cogctl, strerror(errno));
+	while (nr_kinds < MAX_KINDS) {
+		struct kind *k = &kinds[nr_kinds];
+
+		if (fscanf(table, "%31s %*u %u %255s", k->name, &k->steps,
+			   traits) != 3)
 			break;
-		t = find(text + 5, (size_t)(at - text - 5));
-		if (!t || !t->pending)
-			die("'%s': it is not armed", text);
-		if (tick <= t->armed_at || tick < now)
-			die("'%s' at %llu, on the way to %llu", text,
-			    (unsigned long long)now, (unsigned long long)end);
-		if (tick < t->due)
-			die("'%s': due at %llu", text,
-			    (unsigned long long)t->due);
-		if (tick > latest(t))
-			die("'%s': due at %llu, slack %llu", text,
-			    (unsigned long long)t->due,
-			    (unsigned long long)t->slack);
-		if (!t->slack) {
-			if (tick == exact_tick && t->seq < exact_seq)
-				die("'%s': not in the order of arming", text);
-			exact_tick = tick;
-			exact_seq = t->seq;
-		}
-		now = tick;
-		fire(t, tick);
+		k->exact = has_word(traits, "exact");
+		k->slack = has_word(traits, "slack");
+		nr_kinds++;
 	}
-	for (size_t i = 0; i < nr_timers; i++)
-		if (can_fire(&timers[i]) && latest(&timers[i]) <= end)
-			die("%s did not fire by %llu", timers[i].name,
-			    (unsigned long long)latest(&timers[i]));
-	now = end;
+	if (pclose(table) || !nr_kinds)
+		bail_out("%s names no kinds", cogctl);
 }
 
-static void advance_to(u64 end)
+/* With slack 0 a kind that knows slack is an exact one. */
+static bool can_be_exact(const struct kind *k)
 {
-	tell("advance @%llu\nnow", (unsigned long long)end);
-	if (law == SLACK)
-		advance_by_output(end);
-	else
-		advance_by_model(end);
-	if (to)
-		expect("now %llu", (unsigned long long)end);
-}
-
-/* Reads a `next` line; false for none. */
-static bool check_next(u64 *tick)
-{
-	const char *text = take();
-	unsigned long long value;
-	u64 first = 0;
-
-	if (!first_fire(&first)) {
-		if (!text || strcmp(text, "next none"))
-			die("'%s', but nothing will fire",
-			    text ? text : "nothing");
-		return false;
-	}
-	if (!text || sscanf(text, "next %llu", &value) != 1)
-		die("'%s', but a timer must fire by %llu",
-		    text ? text : "nothing", (unsigned long long)first);
-	if (value <= now)
-		die("'%s' is not later than now", text);
-	if (value > first)
-		die("'%s', but a timer must fire by %llu", text,
-		    (unsigned long long)first);
-	*tick = value;
-	return true;
-}
-
-static void advance(u64 end)
-{
-	u64 tick;
-
-	while (to && now != end) {
-		tell("next");
-		if (!check_next(&tick) || tick > end)
-			break;
-		steps++;
-		advance_to(tick);
-		if (steps == max_steps)
-			die("no fire after %u steps of advance @next", steps);
-	}
-	if (!to || now != end) {
-		advance_to(end);
-		steps = 0;
-	}
-}
-
-static u64 number(const char *word)
-{
-	return strtoull(word, NULL, word[0] == '0' && word[1] == 'x' ? 16 : 10);
-}
-
-static u64 target(const char *word)
-{
-	return *word == '@' ? number(word + 1) : add(now, number(word));
-}
-
-static void do_arm(char **word)
-{
-	struct timer *t = find(word[1], strlen(word[1]));
-	u64 due = target(word[2]), period = 0, slack = 0;
-	bool same;
-
-	if (!t) {
-		timers = realloc(timers, (nr_timers + 1) * sizeof(*timers));
-		t = &timers[nr_timers++];
-		memset(t, 0, sizeof(*t));
-		strcpy(t->name, word[1]);
-	}
-	for (word += 3; *word; word += 2) {
-		if (!strcmp(*word, "every"))
-			period = number(word[1]);
-		else
-			slack = number(word[1]);
-	}
-	same = t->pending && t->due == due &&
-	       (law != SLACK || t->slack == slack);
-	t->period = period;
-	if (same)
-		return;
-	t->due = due;
-	t->slack = slack;
-	arm(t);
-	steps = 0;
-}
-
-static void do_cancel(char **word)
-{
-	struct timer *t = find(word[1], strlen(word[1]));
-
-	expect("cancel %s %s", t->name, t->pending ? "pending" : "idle");
-	t->pending = false;
-	steps = 0;
-}
-
-static void do_count(void)
-{
-	unsigned int count = 0;
-
-	for (size_t i = 0; i < nr_timers; i++)
-		count += timers[i].pending;
-	expect("count %u", count);
+	return k && (k->exact || k->slack);
 }
 
 /*
- * A picture is free, but there has to be one. Where nothing is printed between
- * two of them in a file, nobody can tell where the first one ends.
+ * What a case prints on a kind; exact kinds all print the same. NULL where
+ * nobody has written it down.
  */
-static void do_show(void)
+static char *expected(const char *name, const char *kind)
 {
-	const char *text = peek();
+	char *text = read_file("expected/%s.%s.out", name, kind);
 
-	if (!after_picture && (!text || strncmp(text, "| ", 2)))
-		die("no picture");
-	for (; text && !strncmp(text, "| ", 2); text = peek())
-		take();
-	after_picture = !to;
-}
-
-static void command(char *text)
-{
-	char *word[16] = { NULL };
-	size_t nr = 0;
-	u64 tick;
-
-	text[strcspn(text, "#\n")] = '\0';
-	if (to && strncmp(text, "advance", 7))
-		tell("%s%s", text, strncmp(text, "show", 4) ? "" : "\nnow");
-	for (char *w = strtok(text, " \t"); w && nr < 15; w = strtok(NULL, " \t"))
-		word[nr++] = w;
-	if (!nr)
-		return;
-	if (!strcmp(word[0], "wheel")) {
-		for (size_t i = 2; i < nr; i++)
-			if (!strncmp(word[i], "levels=", 7))
-				max_steps = depth = number(word[i] + 7);
-	} else if (!strcmp(word[0], "start")) {
-		now = number(word[1]);
-	} else if (!strcmp(word[0], "arm")) {
-		do_arm(word);
-	} else if (!strcmp(word[0], "cancel")) {
-		do_cancel(word);
-	} else if (!strcmp(word[0], "advance")) {
-		tick = target(word[1]);
-		if (to)
-			advance(tick);
-		else
-			advance_to(tick);
-	} else if (!strcmp(word[0], "next")) {
-		check_next(&tick);
-	} else if (!strcmp(word[0], "count")) {
-		do_count();
-	} else if (!strcmp(word[0], "now")) {
-		expect("now %llu", (unsigned long long)now);
-	} else if (!strcmp(word[0], "show")) {
-		do_show();
-		if (to)
-			expect("now %llu", (unsigned long long)now);
-	} else {
-		die("unknown command '%s'", word[0]);
+	if (text || !can_be_exact(find_kind(kind)))
+		return text;
+	for (unsigned int i = 0; i < nr_kinds && !text; i++) {
+		if (can_be_exact(&kinds[i]))
+			text = read_file("expected/%s.%s.out", name,
+					 kinds[i].name);
 	}
+	return text;
 }
 
-static pid_t start_player(char **argv)
+/* Starts cogctl on a file, or with an input, and gives its output. */
+static pid_t start(const char *file, FILE **input, FILE **output)
 {
-	int in[2], out[2];
+	int in[2] = { -1, -1 }, out[2];
 	pid_t pid;
 
-	if (pipe(in) || pipe(out))
-		die("no pipe");
+	fflush(stdout);
+	if (pipe(out) || (input && pipe(in)))
+		bail_out("no pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid < 0)
-		die("no process");
+		bail_out("no process: %s", strerror(errno));
 	if (!pid) {
-		dup2(in[0], STDIN_FILENO);
+		if (input) {
+			dup2(in[0], STDIN_FILENO);
+			close(in[0]);
+			close(in[1]);
+		}
 		dup2(out[1], STDOUT_FILENO);
-		close(in[0]);
-		close(in[1]);
 		close(out[0]);
 		close(out[1]);
-		execvp(argv[0], argv);
+		execl(cogctl, cogctl, "run", option, file, (char *)NULL);
 		_exit(127);
 	}
-	close(in[0]);
 	close(out[1]);
-	to = fdopen(in[1], "w");
-	from = fdopen(out[0], "r");
+	*output = fdopen(out[0], "r");
+	if (input) {
+		close(in[0]);
+		*input = fdopen(in[1], "w");
+	}
 	return pid;
+}
+
+static int finish(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) < 0)
+		bail_out("wait: %s", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+__attribute__((__format__(printf, 1, 2), __noreturn__))
+static void wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+	_exit(1);
+}
+
+/*
+ * Against what is written down: line by line, pictures left out, and any tick
+ * of `next` taken for right, which is for the law to judge.
+ */
+static void compare(const char *want, const char *got)
+{
+	unsigned int line = 1;
+
+	while (*want || *got) {
+		const size_t want_len = strcspn(want, "\n");
+		const size_t got_len = strcspn(got, "\n");
+		const bool next = want_len == 5 && !strncmp(want, "next?", 5) &&
+				  !strncmp(got, "next ", 5);
+
+		if (!strncmp(got, "| ", 2)) {
+			got += got_len + 1;
+			continue;
+		}
+		if (!next && (want_len != got_len || !want[want_len] ||
+			      strncmp(want, got, want_len + 1)))
+			wrong("line %u of the output: '%.*s', not '%.*s'", line,
+			      (int)got_len, got, (int)want_len, want);
+		want += want_len + 1;
+		got += got_len + 1;
+		line++;
+	}
+}
+
+/* Exit status 2, and one line that names the file, the line and the fault. */
+static void check_message(int status, const char *said, unsigned long line)
+{
+	char head[64];
+	int len = snprintf(head, sizeof(head), "%s:%lu: ", scn, line);
+
+	if (status != 2)
+		wrong("exit status %d", status);
+	if (strncmp(said, head, (size_t)len) || strcspn(said + len, "\n") < 1 ||
+	    strcmp(said + strcspn(said, "\n"), "\n"))
+		wrong("the message is '%s'", said);
+}
+
+/* A test, in a process of its own; returns where it passed. */
+static void test(const char *name, const char *kind, const char *text,
+		 unsigned long error_line)
+{
+	const struct kind *k = find_kind(kind);
+	char *want = expected(name, kind);
+	struct law_case c = { .name = name };
+	FILE *input, *output, *said = tmpfile();
+	char *got, *message;
+	pid_t pid;
+	int status;
+
+	dup2(fileno(said), STDERR_FILENO);
+	pid = start(scn, NULL, &output);
+	got = read_all(output);
+	status = finish(pid);
+	rewind(said);
+	message = read_all(said);
+
+	if (want)
+		compare(want, got);
+	if (error_line) {
+		check_message(status, message, error_line);
+		return;
+	}
+	if (status || *message)
+		wrong("exit status %d: %s", status, message);
+
+	c.law = NONCASCADING;
+	if (k->slack && strstr(text, " slack "))
+		c.law = SLACK;
+	else if (can_be_exact(k))
+		c.law = EXACT;
+	c.steps = k->steps;
+	c.scenario = fopen(scn, "r");
+
+	/* The model is for one use: once in a child, once here. */
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		output = *got ? fmemopen(got, strlen(got), "r")
+			      : fopen("/dev/null", "r");
+		law_check(&c, output, NULL);
+		_exit(0);
+	}
+	if (pid < 0 || finish(pid))
+		_exit(1);
+
+	pid = start("-", &input, &output);
+	law_check(&c, output, input);
+	status = finish(pid);
+	rewind(said);
+	message = read_all(said);
+	if (status || *message)
+		wrong("in steps of next: exit status %d: %s", status, message);
+}
+
+static void run_test(const char *name, const char *kind, const char *text,
+		     unsigned long error_line)
+{
+	FILE *f = fopen(scn, "w"), *result;
+	const char *left = text, *at;
+	bool failed;
+	int fd[2];
+	pid_t pid;
+	char *why, *rest, *line;
+
+	if (!f)
+		bail_out("%s: %s", scn, strerror(errno));
+	while ((at = strstr(left, "@KIND@"))) {
+		fprintf(f, "%.*s%s", (int)(at - left), left, kind);
+		left = at + 6;
+	}
+	fputs(left, f);
+	if (fclose(f))
+		bail_out("%s: %s", scn, strerror(errno));
+
+	fflush(stdout);
+	if (pipe(fd))
+		bail_out("no pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		bail_out("no process: %s", strerror(errno));
+	if (!pid) {
+		dup2(fd[1], STDOUT_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		test(name, kind, text, error_line);
+		_exit(0);
+	}
+	close(fd[1]);
+	result = fdopen(fd[0], "r");
+	why = read_all(result);
+	rest = why;
+	fclose(result);
+	failed = finish(pid);
+	nr_failed += failed;
+	printf("%s %u %s %s\n", failed ? "not ok" : "ok", ++nr_tests, name,
+	       kind);
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			printf("# %s\n", line);
+	free(why);
+}
+
+/* What the lines of a case say of it. */
+struct header {
+	char only[512];
+	char also[512];
+	char wheel[64];
+	unsigned long wheel_line;
+	unsigned long error_line;
+};
+
+static struct header read_header(const char *text)
+{
+	struct header h = { "", "", "", 0, 0 };
+	unsigned long nr = 1;
+
+	for (; *text; text += strcspn(text, "\n"), text += !!*text, nr++) {
+		sscanf(text, "# only: %511[^\n]", h.only);
+		sscanf(text, "# also: %511[^\n]", h.also);
+		sscanf(text, "# error-line: %lu", &h.error_line);
+		if (!h.wheel_line && sscanf(text, "wheel %63s", h.wheel) == 1)
+			h.wheel_line = nr;
+	}
+	return h;
+}
+
+static void run_case(const char *name)
+{
+	char *text = read_file("%s.scn", name);
+	char list[4096] = "", *rest = list, *kind;
+	struct header h;
+
+	if (!text)
+		bail_out("%s.scn: %s", name, strerror(errno));
+	h = read_header(text);
+
+	if (strcmp(h.wheel, "@KIND@")) {
+		strcpy(list, *h.wheel ? h.wheel : "none");
+	} else if (*h.only) {
+		strcpy(list, h.only);
+	} else {
+		for (unsigned int i = 0; i < nr_kinds; i++)
+			if (can_be_exact(&kinds[i]))
+				strcat(strcat(list, kinds[i].name), " ");
+		strcat(list, h.also);
+	}
+	while ((kind = strsep(&rest, " "))) {
+		if (!*kind)
+			continue;
+		/* A case may well be about a kind that there is not. */
+		if (!find_kind(kind) && h.wheel_line &&
+		    h.error_line != h.wheel_line)
+			printf("ok %u %s %s # SKIP no such kind\n", ++nr_tests,
+			       name, kind);
+		else
+			run_test(name, kind, text, h.error_line);
+	}
+	free(text);
+}
+
+static int is_case(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name);
+
+	return len > 4 && !strcmp(d->d_name + len - 4, ".scn");
 }
 
 int main(int argc, char **argv)
 {
-	static const char * const laws[] = { "exact", "noncascading", "slack" };
-	char *text = NULL;
-	size_t size = 0;
-	pid_t pid = 0;
-	FILE *scenario;
-	int status;
+	struct dirent **all;
+	int nr, fd;
 
-	while (argc > 4 && law <= SLACK && strcmp(argv[1], laws[law]))
-		law++;
-	if (argc < 5 || law > SLACK) {
-		fputs("usage: check LAW LEVELS SCENARIO OUTPUT|-- COMMAND ...\n",
+	if (argc < 4) {
+		fputs("usage: check-scenario COGCTL OPTION FOLDER [CASE ...]\n",
 		      stderr);
 		return 2;
 	}
-	max_steps = (unsigned int)number(argv[2]);
-	file = argv[3];
-	scenario = fopen(file, "r");
-	if (!scenario)
-		die("cannot be read");
-	if (!strcmp(argv[4], "--"))
-		pid = start_player(argv + 5);
-	else
-		from = fopen(argv[4], "r");
-	if (!from)
-		die("no output");
+	cogctl = argv[1];
+	option = argv[2];
+	puts("TAP version 13");
+	if (chdir(argv[3]))
+		bail_out("%s: %s", argv[3], strerror(errno));
+	learn_kinds();
+	fd = mkstemp(scn);
+	if (fd < 0)
+		bail_out("%s: %s", scn, strerror(errno));
+	close(fd);
 
-	while (getline(&text, &size, scenario) >= 0) {
-		line_nr++;
-		command(text);
+	for (int i = 4; i < argc; i++)
+		run_case(argv[i]);
+	if (argc == 4) {
+		nr = scandir(".", &all, is_case, alphasort);
+		for (int i = 0; i < nr; i++) {
+			all[i]->d_name[strlen(all[i]->d_name) - 4] = '\0';
+			run_case(all[i]->d_name);
+		}
 	}
-	if (to)
-		fclose(to);
-	if (peek())
-		die("'%s' after the end", peek());
-	if (pid && (waitpid(pid, &status, 0) < 0 || status))
-		die("the player ended with status %d", status);
-	return 0;
+	unlink(scn);
+	printf("1..%u\n", nr_tests);
+	return nr_failed > 0;
 }
