@@ -151,14 +151,15 @@ enum bench_use {
  * struct bench_fire - what callbacks write to
  * @fired: how many there were
  * @target: how many there should be
- * @start: when expiry began
- * @end: when the one that completed @target was done
+ * @watch: started as expiry began
+ * @spent: what it showed when the one that completed @target was done, 0 if
+ *	that has not happened
  */
 struct bench_fire {
 	u64 fired;
 	u64 target;
-	u64 start;
-	u64 end;
+	struct bench_watch watch;
+	u64 spent;
 };
 
 extern struct bench_fire bench_fire;
@@ -168,13 +169,7 @@ static __always_inline void bench_fired(struct bench_item *item)
 {
 	item->fires++;
 	if (++bench_fire.fired == bench_fire.target)
-		bench_fire.end = bench_clock();
-}
-
-/* How long expiry took; 0 where not everything fired, which is an error. */
-static inline u64 bench_fire_time(void)
-{
-	return bench_fire.end ? bench_fire.end - bench_fire.start : 0;
+		bench_fire.spent = bench_watch_read(&bench_fire.watch);
 }
 
 struct bench_ops;
@@ -202,12 +197,12 @@ struct bench_subject {
  * @base: with a window, what those delays count from
  * @span: with a window, the largest of them
  * @cw: the facility, for a kind
- * @spent: units of the clock inside timed loops, since it was last cleared
+ * @spent: picoseconds inside timed loops, since it was last cleared
  * @done: operations in them
  * @hits: sum of what the operations returned
  * @budget: a loop over all items gives up beyond that
  * @enough: a loop that repeats one operation may stop there
- * @begin: where the current stretch of a loop began
+ * @watch: started where the current stretch of a loop began
  * @chunk: operations in one stretch
  * @held: bottom halves are off
  */
@@ -226,7 +221,7 @@ struct bench_ctx {
 	long hits;
 	u64 budget;
 	u64 enough;
-	u64 begin;
+	struct bench_watch watch;
 	unsigned int chunk;
 	bool held;
 };
@@ -290,6 +285,7 @@ struct bench_ops {
 };
 
 extern const struct bench_ops bench_timer_list_ops;
+extern const struct bench_ops bench_control_ops;
 extern const struct bench_ops bench_hrtimer_ops;
 extern const struct bench_ops bench_wheel_ops;
 
@@ -342,6 +338,7 @@ struct bench_plan {
  * @sample: the memory of all samples
  * @node_size: bytes of each subject's struct
  * @errors: rows whose work was not done as it should be
+ * @lost: percent of the time that was timed, while the CPU was taken away
  * @seconds: how long it took
  */
 struct bench_result {
@@ -350,6 +347,7 @@ struct bench_result {
 	u64 *sample;
 	size_t node_size[BENCH_MAX_SUBJECTS];
 	unsigned int errors;
+	unsigned int lost;
 	unsigned int seconds;
 };
 
@@ -374,6 +372,7 @@ static inline unsigned int bench_cells(const struct bench_plan *plan)
 }
 
 /* module.c */
+extern u64 bench_control;	/* units that the control waits */
 bool bench_stopped(void);
 void bench_progress(unsigned int round, unsigned int n, const char *layout,
 		    const char *cache, const char *subject);

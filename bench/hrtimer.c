@@ -24,7 +24,7 @@ static enum hrtimer_restart hrtimer_fired(struct hrtimer *timer)
 
 static enum hrtimer_restart hrtimer_started(struct hrtimer *timer)
 {
-	bench_fire.start = bench_clock();
+	bench_watch_start(&bench_fire.watch);
 	return HRTIMER_NORESTART;
 }
 
@@ -167,7 +167,7 @@ static bool hrtimer_release(struct bench_ctx *c)
 	while (READ_ONCE(bench_fire.fired) < bench_fire.target &&
 	       time_before(jiffies, deadline))
 		msleep(20);
-	c->spent = bench_fire_time();
+	c->spent = bench_fire.spent;
 	return true;
 }
 

@@ -25,19 +25,17 @@
 static __always_inline void bench_begin(struct bench_ctx *c)
 {
 	preempt_disable();
-	c->begin = bench_clock();
+	bench_watch_start(&c->watch);
 }
 
 /* Returns false where the budget is used up. */
 static __always_inline bool bench_end(struct bench_ctx *c, u64 done)
 {
-	u64 took = bench_clock() - c->begin, ps;
+	u64 ps = bench_watch_read(&c->watch);
 
 	preempt_enable();
-	took -= min_t(u64, took, bench_rate.overhead);
-	c->spent += took;
+	c->spent += ps;
 	c->done += done;
-	ps = bench_ps(took);
 	if (ps < BENCH_STRETCH_PS)
 		c->chunk = min(c->chunk * 2, BENCH_CHUNK_MAX);
 	else if (ps > 4 * BENCH_STRETCH_PS)

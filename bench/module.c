@@ -64,11 +64,17 @@ static unsigned int evict_mb = 64;
 module_param(evict_mb, uint, 0444);
 MODULE_PARM_DESC(evict_mb, "MB to walk through to make caches cold, 1 to 4096; twice the cache");
 
+static int control = -1;
+module_param(control, int, 0444);
+MODULE_PARM_DESC(control, "measure timer_list twice, the other time so many ns slower, 0 to 10000");
+
 static bool autorun = true;
 module_param(autorun, bool, 0444);
 MODULE_PARM_DESC(autorun, "start a run as the module is loaded (Y)");
 
 struct bench_rate bench_rate;
+struct bench_lost bench_lost;
+u64 bench_control;
 
 enum bench_state { BENCH_IDLE, BENCH_BUSY, BENCH_DONE };
 
@@ -131,6 +137,10 @@ int bench_clock_calibrate(void)
 		return -ENODEV;
 	bench_rate.mult = div64_u64((ns * 1000) << BENCH_SHIFT, units);
 	bench_rate.overhead = least;
+	bench_lost = (struct bench_lost) {};
+	/* It reads the clock twice at least. */
+	bench_control = div64_u64((u64)max(control, 0) * 1000 << BENCH_SHIFT,
+				  bench_rate.mult);
 	return 0;
 }
 
@@ -144,6 +154,9 @@ static int bench_thread_fn(void *data)
 		err = bench_run(&bench_plan, &bench_result);
 	if (!err)
 		bench_result_close(&bench_result);
+	if (bench_lost.all)
+		bench_result.lost = div64_u64(bench_lost.lost * 100,
+					      bench_lost.all);
 	bench_result.seconds = ktime_ms_delta(ktime_get(), begin) / 1000;
 
 	mutex_lock(&bench_lock);
@@ -419,6 +432,10 @@ static int bench_configure(struct bench_plan *plan)
 		pr_err("evict_mb=%u is not 1 to 4096\n", evict_mb);
 		return -EINVAL;
 	}
+	if (control < -1 || control > 10000) {
+		pr_err("control=%d is not 0 to 10000\n", control);
+		return -EINVAL;
+	}
 	if (cpu == -1)
 		cpu = raw_smp_processor_id();
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_online(cpu)) {
@@ -459,9 +476,12 @@ static int bench_configure(struct bench_plan *plan)
 	/* First, since ratios are to it. */
 	plan->subject[plan->subjects++] = (struct bench_subject) {
 		.name = "timer_list", .ops = &bench_timer_list_ops };
+	if (control >= 0)
+		plan->subject[plan->subjects++] = (struct bench_subject) {
+			.name = "control", .ops = &bench_control_ops };
 	plan->subject[plan->subjects++] = (struct bench_subject) {
 		.name = "hrtimer", .ops = &bench_hrtimer_ops };
-	BUILD_BUG_ON(WHEEL_NR_KINDS + 2 > BENCH_MAX_SUBJECTS);
+	BUILD_BUG_ON(WHEEL_NR_KINDS + 3 > BENCH_MAX_SUBJECTS);
 	for (i = 0; i < WHEEL_NR_KINDS; i++)
 		if (bench_kind_listed(wheel_kinds[i]->name))
 			plan->subject[plan->subjects++] =

@@ -377,6 +377,9 @@ static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
 		   plan->evict_bytes >> 20);
 	seq_printf(m, "refused  more than %u ms for one measurement, or more timers than the kind can hold\n",
 		   plan->budget_ms);
+	if (r->lost)
+		seq_printf(m, "BUSY     the host had the CPU for %u%% of the time: taken off, but caches suffered\n",
+			   r->lost);
 	if (r->errors)
 		seq_printf(m, "ERROR    %u rows did not do the work they should: see the kernel's log\n",
 			   r->errors);
@@ -440,7 +443,7 @@ static void bench_table_head(struct seq_file *m, const struct bench_result *r,
 	if (layout == BENCH_ORDERED && cache == BENCH_WARM)
 		seq_printf(m, "%s%s: %s%s%s\n", bench_workload_name[name->workload],
 			   name->form == BENCH_BATCH ?
-			   ", expired timers handed over in batches" : "",
+			   ", handed over in batches" : "",
 			   bench_workload_brief[name->workload],
 			   *name->param ? ", " : "", name->param);
 	seq_printf(m, "  %-9s %-4s", bench_layout_name[layout],

@@ -25,7 +25,7 @@
 #define BENCH_OPS_BRIEF		50000U
 /*
  * ... where that takes many passes, in so many groups, and the round's figure
- * is the median of theirs: a guest that loses its CPU for a moment spoils one.
+ * is the median of theirs: an interrupt spoils one.
  */
 #define BENCH_GROUPS		9
 /* ... but one operation that is repeated need not take longer than that. */
@@ -236,8 +236,8 @@ static bool bench_open(struct bench_run *run, enum bench_use use, u32 rows)
 		.items = run->items,
 		.n = run->plan->n[run->size],
 		.order = run->order[run->layout],
-		.budget = bench_units(run->plan->budget_ms),
-		.enough = bench_units(BENCH_ENOUGH_MS),
+		.budget = bench_ms(run->plan->budget_ms),
+		.enough = bench_ms(BENCH_ENOUGH_MS),
 		.chunk = 16,
 	};
 	bench_fire = (struct bench_fire) {};
@@ -508,7 +508,7 @@ static u64 bench_figure(const struct bench_sum *sum)
 
 	for (i = 0; i < BENCH_GROUPS; i++)
 		if (sum->group[i].done)
-			ps[nr++] = div64_u64(bench_ps(sum->group[i].spent),
+			ps[nr++] = div64_u64(sum->group[i].spent,
 					     sum->group[i].done);
 	return bench_median(ps, nr);
 }

@@ -27,7 +27,7 @@ static void timer_list_fired(struct timer_list *timer)
 
 static void timer_list_started(struct timer_list *timer)
 {
-	bench_fire.start = bench_clock();
+	bench_watch_start(&bench_fire.watch);
 }
 
 static DEFINE_TIMER(timer_list_first, timer_list_started);
@@ -93,7 +93,94 @@ timer_list_act(struct bench_ctx *c, struct bench_item *item, u32 arg)
 
 BENCH_EACH(timer_list, act)
 
-static int timer_list_open(struct bench_ctx *c, enum bench_use use)
+/*
+ * The control: timer_list once more, doing nothing for a known time on top of
+ * each operation. It shows whether the benchmark sees that, and with a time of
+ * 0, how far two measurements of one thing are apart.
+ */
+static __always_inline void control_wait(void)
+{
+	u64 begin;
+
+	if (!bench_control)
+		return;
+	begin = bench_clock();
+	while (bench_clock() - begin < bench_control)
+		;
+}
+
+static void control_fired(struct timer_list *timer)
+{
+	control_wait();
+	bench_fired(container_of(timer, struct bench_item, list));
+}
+
+static __always_inline int
+control_arm(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	control_wait();
+	return timer_list_arm(c, item, arg);
+}
+
+BENCH_EACH(control, arm)
+
+static __always_inline int
+control_rearm_same(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	control_wait();
+	return timer_list_rearm_same(c, item, arg);
+}
+
+BENCH_EACH(control, rearm_same)
+
+static __always_inline int
+control_rearm_later(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	control_wait();
+	return timer_list_rearm_later(c, item, arg);
+}
+
+BENCH_EACH(control, rearm_later)
+
+static __always_inline int
+control_cancel(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	control_wait();
+	return timer_list_cancel(c, item, arg);
+}
+
+BENCH_EACH(control, cancel)
+
+static __always_inline int
+control_pair(struct bench_ctx *c, struct bench_item *item, u64 arg)
+{
+	control_wait();
+	return timer_list_pair(c, item, arg);
+}
+
+BENCH_REPEAT(control, pair)
+
+static __always_inline int
+control_arm_at(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	control_wait();
+	return timer_list_arm_at(c, item, arg);
+}
+
+BENCH_EACH(control, arm_at)
+
+static __always_inline int
+control_act(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	if (arg)
+		control_wait();
+	return timer_list_act(c, item, arg);
+}
+
+BENCH_EACH(control, act)
+
+static int timer_list_setup(struct bench_ctx *c, enum bench_use use,
+			    void (*fired)(struct timer_list *timer))
 {
 	unsigned int i;
 
@@ -101,10 +188,20 @@ static int timer_list_open(struct bench_ctx *c, enum bench_use use)
 		return -EOPNOTSUPP;
 	c->shift = bench_shift(sizeof(struct timer_list));
 	for (i = 0; i <= c->n; i++) {
-		timer_setup(&bench_item(c, i)->list, timer_list_fired, 0);
+		timer_setup(&bench_item(c, i)->list, fired, 0);
 		bench_item(c, i)->fires = 0;
 	}
 	return 0;
+}
+
+static int timer_list_open(struct bench_ctx *c, enum bench_use use)
+{
+	return timer_list_setup(c, use, timer_list_fired);
+}
+
+static int control_open(struct bench_ctx *c, enum bench_use use)
+{
+	return timer_list_setup(c, use, control_fired);
 }
 
 static void timer_list_close(struct bench_ctx *c)
@@ -155,7 +252,7 @@ static bool timer_list_release(struct bench_ctx *c)
 	while (READ_ONCE(bench_fire.fired) < bench_fire.target &&
 	       time_before(jiffies, deadline))
 		msleep(20);
-	c->spent = bench_fire_time();
+	c->spent = bench_fire.spent;
 	return true;
 }
 
@@ -174,6 +271,22 @@ const struct bench_ops bench_timer_list_ops = {
 	.pair		= timer_list_repeat_pair,
 	.arm_at		= timer_list_each_arm_at,
 	.act		= timer_list_each_act,
+	.hold		= timer_list_hold,
+	.ripen		= timer_list_ripen,
+	.release	= timer_list_release,
+	.node_size	= timer_list_node_size,
+};
+
+const struct bench_ops bench_control_ops = {
+	.open		= control_open,
+	.close		= timer_list_close,
+	.arm		= control_each_arm,
+	.rearm_same	= control_each_rearm_same,
+	.rearm_later	= control_each_rearm_later,
+	.cancel		= control_each_cancel,
+	.pair		= control_repeat_pair,
+	.arm_at		= control_each_arm_at,
+	.act		= control_each_act,
 	.hold		= timer_list_hold,
 	.ripen		= timer_list_ripen,
 	.release	= timer_list_release,

@@ -182,7 +182,7 @@ static bool cog_release(struct bench_ctx *c)
 	local_bh_enable();
 	if (!(c->subject->kind->traits & WHEEL_SCANS))
 		tick = last;
-	bench_fire.start = bench_clock();
+	bench_watch_start(&bench_fire.watch);
 	/*
 	 * A kind that looks at every timer for each tick goes tick by tick, so
 	 * that it can be given up: the calls are nothing beside that.
@@ -191,10 +191,10 @@ static bool cog_release(struct bench_ctx *c)
 		if (cogwheel_advance(c->cw, tick, &reached) ||
 		    bench_fire.fired >= bench_fire.target)
 			break;
-		if (bench_clock() - bench_fire.start > c->budget)
+		if (bench_ps(bench_clock() - bench_fire.watch.clock) > c->budget)
 			return false;
 	}
-	c->spent = bench_fire_time();
+	c->spent = bench_fire.spent;
 	return true;
 }
 
