@@ -23,6 +23,12 @@
  * memory that linked a one-shot timer into the wheel links its event into the
  * queue.
  *
+ * A period is no attack, however short. A periodic timer that fires while its
+ * event is unread is asleep from then on, in no wheel; reading the event tells
+ * from the clock what it missed, and arms it again. So a program gets no more
+ * expiry than it has made calls. (On a manual clock it does not come to that:
+ * advance stops first.)
+ *
  * Order of locks: the mutexes, none of which is taken within another; then the
  * file's lock, bottom halves off; then the facility's base lock, or the lock of
  * the xarray of pages.
@@ -30,8 +36,10 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/build_bug.h>
+#include <linux/container_of.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -140,11 +148,11 @@ static_assert(offsetof(struct file_timer, timer.node.expires) ==
  * @timer: the timer
  * @period: ticks from due tick to due tick
  * @slack: ticks that it may be late
- * @missed: periods that the event is to report as missed
+ * @missed: periods that had been missed when the event was queued
  * @again: in wheel_file.again, while the event is unread and the timer armed
  * @bound: a tick no later than that at which it fires again; while in @again
- * @fresh: it fired again while its event was being copied to a reader, and
- *	@event now says how
+ * @asleep: it fired once more while its event was unread, for the due tick that
+ *	it still has, and is not armed
  */
 struct file_periodic {
 	struct file_event event;
@@ -154,7 +162,7 @@ struct file_periodic {
 	u64 missed;
 	struct rb_node again;
 	u64 bound;
-	bool fresh;
+	bool asleep;
 };
 
 /**
@@ -183,6 +191,7 @@ struct timer_page {
  * @events: queue of unread events
  * @unread: number of events that read has not delivered
  * @timers: number of timers that are not free
+ * @asleep: number of periodic timers that are asleep
  * @again: of a manual clock: periodic timers whose events are unread, by the
  *	tick at which they fire again, which advance must not reach
  * @pages: pages of timers by number
@@ -208,6 +217,7 @@ struct wheel_file {
 	struct list_head events;
 	u64 unread;
 	u64 timers;
+	u64 asleep;
 	struct rb_root_cached again;
 	struct xarray pages;
 	struct list_head partial;
@@ -497,54 +507,57 @@ static u64 file_limit(struct wheel_file *f)
 		     : U64_MAX;
 }
 
-/* Take back the event of a timer, if there is one; it is not being copied. */
-static bool event_drop(struct wheel_file *f, struct file_timer *t)
+/* Wake a periodic timer up, to be armed or freed. Was it asleep? */
+static bool timer_wake(struct wheel_file *f, struct file_periodic *p)
+{
+	bool asleep = p->asleep;
+
+	f->asleep -= asleep;
+	p->asleep = false;
+	return asleep;
+}
+
+/*
+ * Take back the event of a timer, if there is one; it is not being copied.
+ * Returns what the timer was as far as that goes: unread, and pending where it
+ * was asleep.
+ */
+static u32 event_drop(struct wheel_file *f, struct file_timer *t)
 {
 	struct file_event *e = timer_event(t);
 
 	if (!(e->id & ID_FIRED))
-		return false;
+		return 0;
 	list_del(&e->entry);
 	f->unread--;
-	if (t->id & ID_PERIODIC) {
-		e->id &= ~ID_FIRED;
-		again_del(f, event_periodic(e));
-	}
-	return true;
+	if (!(t->id & ID_PERIODIC))
+		return COGWHEEL_WAS_UNREAD;
+	e->id &= ~ID_FIRED;
+	again_del(f, event_periodic(e));
+	return COGWHEEL_WAS_UNREAD |
+	       (timer_wake(f, event_periodic(e)) ? COGWHEEL_WAS_PENDING : 0);
 }
 
 /* Returns true where there is an event that there was not before. */
 static bool fire_periodic(struct wheel_file *f, struct file_timer *t, u64 tick)
 {
 	struct file_periodic *p = timer_periodic(t);
-	u64 due = t->timer.node.expires, next = due, missed;
-	bool armed, event = true;
+	u64 due = t->timer.node.expires;
 
-	armed = wheel_period_next(&next, p->period, tick, &missed);
-	if (armed)
-		cogwheel_mod_slack(f->cw, &t->timer, next, p->slack);
-	else
-		t->id |= ID_FIRED;
-
-	if (!(p->event.id & ID_FIRED)) {
-		p->event.due = due;
-		p->missed = missed;
-		event_queue(f, &p->event, tick);
-		if (armed)
-			again_add(f, p);
-	} else if (p->event.id & ID_COPYING && !p->fresh) {
-		/* The reader has the event of before: this is the next one. */
-		p->fresh = true;
-		p->event.due = due;
-		p->event.fired = tick;
-		p->missed = missed;
-		list_move_tail(&p->event.entry, &f->events);
-		f->unread++;
-	} else {
-		p->missed += missed + 1;
-		event = false;
+	if (p->event.id & ID_FIRED) {
+		p->asleep = true;
+		f->asleep++;
+		return false;
 	}
-	return event;
+	p->event.due = due;
+	event_queue(f, &p->event, tick);
+	if (wheel_period_next(&due, p->period, tick, &p->missed)) {
+		cogwheel_mod_slack(f->cw, &t->timer, due, p->slack);
+		again_add(f, p);
+	} else {
+		t->id |= ID_FIRED;
+	}
+	return true;
 }
 
 /*
@@ -768,7 +781,7 @@ static void file_look(struct wheel_file *f, struct cogwheel_ioc_state *s)
 		.size = s->size,
 		.next = cogwheel_next(f->cw),
 		.now = cogwheel_now(f->cw),
-		.pending = stats.pending,
+		.pending = stats.pending + f->asleep,
 		.unread = f->unread,
 		.timers = f->timers,
 		.fired = stats.fired,
@@ -974,9 +987,7 @@ static int file_arm(struct wheel_file *f, void *arg)
 		goto free_periodic;
 	}
 
-	arm->result = 0;
-	if (move && event_drop(f, t))
-		arm->result |= COGWHEEL_WAS_UNREAD;
+	arm->result = move ? event_drop(f, t) : 0;
 	if (t->id & ID_PERIODIC)
 		old = timer_periodic(t);
 	/* An event took the place of the timer, or its memory is new. */
@@ -1019,13 +1030,9 @@ static int file_cancel(struct wheel_file *f, void *arg)
 		spin_unlock_bh(&f->lock);
 		return PTR_ERR(t);
 	}
-	cancel->result = 0;
-	if (event_drop(f, t))
-		cancel->result |= COGWHEEL_WAS_UNREAD;
-	if (!(t->id & ID_FIRED)) {
-		WARN_ON_ONCE(!cogwheel_cancel(cw, &t->timer));
+	cancel->result = event_drop(f, t);
+	if (!(t->id & ID_FIRED) && cogwheel_cancel(cw, &t->timer))
 		cancel->result |= COGWHEEL_WAS_PENDING;
-	}
 	file_timer_put(f, t);
 	spin_unlock_bh(&f->lock);
 	cogwheel_unreserve(cw, 1);
@@ -1185,6 +1192,46 @@ struct read_piece {
 	struct cogwheel_event copy[READ_PIECE];
 };
 
+/* What a periodic timer that is asleep missed so far, its due tick included. */
+static u64 asleep_missed(struct wheel_file *f, const struct file_periodic *p)
+{
+	u64 now = cogwheel_now(f->cw), due = p->timer->timer.node.expires;
+
+	return now < due ? 0 : div64_u64(now - due, p->period) + 1;
+}
+
+/* Whether there is a due tick after so many periods. */
+static bool has_due(const struct file_periodic *p, u64 periods)
+{
+	u64 left = U64_MAX - p->timer->timer.node.expires;
+
+	return !periods || div64_u64(left, p->period) >= periods;
+}
+
+static void event_copy(struct wheel_file *f, const struct file_event *e,
+		       struct cogwheel_event *copy)
+{
+	const struct file_periodic *p;
+	bool last = true;
+	u64 more = 0;
+
+	*copy = (struct cogwheel_event) {
+		.user = e->user,
+		.handle = id_handle(e->id),
+		.due = e->due,
+		.fired = e->fired,
+	};
+	if (e->id & ID_PERIODIC) {
+		p = container_of_const(e, struct file_periodic, event);
+		if (p->asleep)
+			more = asleep_missed(f, p);
+		copy->missed = p->missed + more;
+		last = p->timer->id & ID_FIRED || !has_due(p, more);
+	}
+	if (last)
+		copy->flags = COGWHEEL_EVENT_LAST;
+}
+
 /* Note down what is at the head of the queue. */
 static void read_begin(struct wheel_file *f, struct read_piece *piece,
 		       unsigned int max)
@@ -1194,23 +1241,9 @@ static void read_begin(struct wheel_file *f, struct read_piece *piece,
 	piece->nr = 0;
 	spin_lock_bh(&f->lock);
 	list_for_each_entry(e, &f->events, entry) {
-		struct cogwheel_event *copy = &piece->copy[piece->nr];
-		bool last = true;
-
 		if (piece->nr == max)
 			break;
-		*copy = (struct cogwheel_event) {
-			.user = e->user,
-			.handle = id_handle(e->id),
-			.due = e->due,
-			.fired = e->fired,
-		};
-		if (e->id & ID_PERIODIC) {
-			copy->missed = event_periodic(e)->missed;
-			last = event_periodic(e)->timer->id & ID_FIRED;
-		}
-		if (last)
-			copy->flags = COGWHEEL_EVENT_LAST;
+		event_copy(f, e, &piece->copy[piece->nr]);
 		e->id |= ID_COPYING;
 		piece->event[piece->nr++] = e;
 	}
@@ -1222,39 +1255,30 @@ static bool event_consume(struct wheel_file *f, struct file_event *e,
 			  const struct cogwheel_event *copy)
 {
 	bool last = copy->flags & COGWHEEL_EVENT_LAST;
+	struct file_periodic *p;
+	struct file_timer *t;
 
 	f->unread--;
-	e->id &= ~ID_COPYING;
+	list_del(&e->entry);
 	if (!(e->id & ID_PERIODIC)) {
-		list_del(&e->entry);
 		file_timer_put(f, container_of(e, struct file_timer, event));
 		return true;
 	}
-	if (event_periodic(e)->fresh) {
-		event_periodic(e)->fresh = false;
-		return false;
-	}
-	list_del(&e->entry);
-	e->id &= ~ID_FIRED;
-	again_del(f, event_periodic(e));
+	p = event_periodic(e);
+	t = p->timer;
+	e->id &= ~(ID_COPYING | ID_FIRED);
+	again_del(f, p);
+	/*
+	 * Go on after what the reader was told of. If it fell asleep only since
+	 * then, that is the due tick that it has: it fires at once.
+	 */
+	if (timer_wake(f, p) && !last)
+		cogwheel_mod_slack(f->cw, &t->timer, t->timer.node.expires +
+				   (copy->missed - p->missed) * p->period,
+				   p->slack);
 	if (last)
-		file_timer_put(f, event_periodic(e)->timer);
+		file_timer_put(f, t);
 	return last;
-}
-
-/* The reader could not take this one: it was never away. */
-static void event_restore(struct wheel_file *f, struct file_event *e,
-			  const struct cogwheel_event *copy)
-{
-	e->id &= ~ID_COPYING;
-	list_move(&e->entry, &f->events);
-	if (e->id & ID_PERIODIC && event_periodic(e)->fresh) {
-		event_periodic(e)->fresh = false;
-		event_periodic(e)->missed += copy->missed + 1;
-		e->due = copy->due;
-		e->fired = copy->fired;
-		f->unread--;
-	}
 }
 
 static void read_end(struct wheel_file *f, struct read_piece *piece,
@@ -1265,8 +1289,9 @@ static void read_end(struct wheel_file *f, struct read_piece *piece,
 	spin_lock_bh(&f->lock);
 	for (i = 0; i < taken; i++)
 		gone += event_consume(f, piece->event[i], &piece->copy[i]);
-	for (i = piece->nr; i-- > taken;)
-		event_restore(f, piece->event[i], &piece->copy[i]);
+	/* The others were never away. */
+	for (; i < piece->nr; i++)
+		piece->event[i]->id &= ~ID_COPYING;
 	spin_unlock_bh(&f->lock);
 	if (gone)
 		cogwheel_unreserve(f->cw, gone);

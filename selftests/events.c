@@ -397,7 +397,7 @@ static void *produce(void *arg)
 }
 
 /* Edge-triggered, read until EAGAIN, against a producer: no edge is missed. */
-TEST_F_TIMEOUT(events, epoll_edge_race, 60)
+TEST_F(events, epoll_edge_race)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET }, got;
 	struct producer p = { .fd = self->fd, .nr = 5000 };
@@ -451,7 +451,7 @@ static void share_events(int fd, struct share *share)
 }
 
 /* Parent and children read from one file: each event comes to one of them. */
-TEST_F_TIMEOUT(events, fork_shares_the_file, 60)
+TEST_F(events, fork_shares_the_file)
 {
 	struct share *share;
 	int i, status;
@@ -562,7 +562,7 @@ TEST_F(events, close_while_another_waits)
 }
 
 /* With timers pending, unread and just expiring, on each clock. */
-TEST_F_TIMEOUT(events, close_with_all_in_flight, 120)
+TEST_F(events, close_with_all_in_flight)
 {
 	__u64 rounds = env_u64("COGWHEEL_ROUNDS", 300), i, seed = 1;
 	int fd, n;

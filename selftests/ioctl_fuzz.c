@@ -330,7 +330,7 @@ TEST_F_TIMEOUT(hostile, random_calls, 600)
 }
 
 /* Killed in the middle of whatever it does. */
-TEST_F_TIMEOUT(hostile, killed, 120)
+TEST_F(hostile, killed)
 {
 	__u64 seed = env_u64("COGWHEEL_SEED", 1), end;
 	int i, status;

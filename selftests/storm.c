@@ -4,8 +4,9 @@
  * timers. What is asked for each time: every timer that was armed is accounted
  * for exactly once.
  *
- * COGWHEEL_STEPS scales the threads' work, COGWHEEL_TIMERS the number of timers
- * of the big tests (by default what memory allows, a million at most).
+ * COGWHEEL_STEPS scales the threads' work. The big tests arm as many timers as
+ * memory allows, a million at most, in a few seconds; COGWHEEL_TIMERS says how
+ * many instead, however long it takes.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -103,6 +104,9 @@ static void *load_thread(void *arg)
 			if (__atomic_load_n(place, __ATOMIC_RELAXED))
 				break;
 			n = dev_arm(l->fd, &arm);
+			/* A kind that takes few timers may be full. */
+			if (n == -ENOSPC)
+				break;
 			if (n) {
 				l->error = -n;
 				break;
@@ -201,12 +205,12 @@ static void account(struct __test_metadata *_metadata, int fd, __u32 clock,
 	EXPECT_GT(armed, 0);
 }
 
-TEST_F_TIMEOUT(storm, threads_on_one_file, 300)
+TEST_F(storm, threads_on_one_file)
 {
 	account(_metadata, self->fd, variant->clock, false);
 }
 
-TEST_F_TIMEOUT(storm, threads_on_one_file_with_periods, 300)
+TEST_F(storm, threads_on_one_file_with_periods)
 {
 	account(_metadata, self->fd, variant->clock, true);
 }
@@ -233,9 +237,9 @@ static void *advance_thread(void *arg)
 }
 
 /* Two threads advance: no tick is lost, none comes twice, events in order. */
-TEST_F_TIMEOUT(storm, two_threads_advance, 120)
+TEST_F(storm, two_threads_advance)
 {
-	enum { TIMERS = 3000 };
+	enum { TIMERS = 1000 };
 	struct advancer a[2] = {
 		{ .fd = self->fd, .calls = 1000 },
 		{ .fd = self->fd, .calls = 1000 },
@@ -275,6 +279,8 @@ TEST_F_TIMEOUT(storm, two_threads_advance, 120)
 		EXPECT_EQ(TIMERS, seen);
 }
 
+enum { MILLION = 1000000 };
+
 static __u64 many(const struct cogwheel_ioc_kind *kind, int fd)
 {
 	struct cogwheel_ioc_info info = { };
@@ -283,7 +289,7 @@ static __u64 many(const struct cogwheel_ioc_kind *kind, int fd)
 
 	if (CALL(fd, COGWHEEL_IOC_INFO, &info) || sysinfo(&si))
 		return 0;
-	nr = env_u64("COGWHEEL_TIMERS", 1000000);
+	nr = env_u64("COGWHEEL_TIMERS", MILLION);
 	/* The kernel's memory, and a byte for each in the test. */
 	fit = (__u64)si.freeram * si.mem_unit / 2 / (kind->timer_size + 1);
 	nr = nr < fit ? nr : fit;
@@ -293,12 +299,26 @@ static __u64 many(const struct cogwheel_ioc_kind *kind, int fd)
 	return nr;
 }
 
-/* All that can be had, each delivered exactly once, and all memory given back. */
+/* When to stop arming: the default kind is to have its million. */
+static __u64 arm_until(const struct cogwheel_ioc_kind *kind)
+{
+	struct cogwheel_ioc_geometry g = { };
+	int fd = dev_open(0);
+
+	if (fd < 0 || CALL(fd, COGWHEEL_IOC_GEOMETRY, &g))
+		return 0;
+	close(fd);
+	if (getenv("COGWHEEL_TIMERS"))
+		return UINT64_MAX;
+	return mono_ns() + (strcmp(g.kind, kind->name) ? 2 : 30) * 1000000000ULL;
+}
+
+/* All that can be had, and each is delivered exactly once. */
 TEST_F_TIMEOUT(storm, a_million, 600)
 {
 	static struct cogwheel_event e[1024];
 	struct cogwheel_ioc_state s;
-	__u64 nr, i, seed = 9, last = 0, left;
+	__u64 nr, i, seed = 9, last = 0, left, end;
 	unsigned char *seen;
 	int n;
 
@@ -306,11 +326,13 @@ TEST_F_TIMEOUT(storm, a_million, 600)
 		SKIP(return, "once is enough");
 	nr = many(&self->kind, self->fd);
 	ASSERT_GT(nr, 0);
-	TH_LOG("%llu timers", (long long)nr);
 	seen = calloc(nr, 1);
 	ASSERT_NE(NULL, seen);
-	for (i = 0; i < nr; i++)
+	end = arm_until(&self->kind);
+	for (i = 0; i < nr && (i % 1024 || mono_ns() < end); i++)
 		ASSERT_NE(0, dev_in(self->fd, rnd(&seed) % (1 << 20), i));
+	nr = i;
+	TH_LOG("%llu timers", (long long)nr);
 	ASSERT_EQ(0, dev_state(self->fd, &s));
 	EXPECT_EQ(nr, s.pending);
 	ASSERT_EQ(0, dev_advance_by(self->fd, 2 << 20));
@@ -336,12 +358,13 @@ TEST_F_TIMEOUT(storm, a_million, 600)
 /* Closed with all of them pending, in one slot and spread. */
 TEST_F_TIMEOUT(storm, close_with_a_million, 600)
 {
-	__u64 nr, i, seed = 9;
+	__u64 nr, i, seed = 9, end;
 
 	if (variant->clock != COGWHEEL_CLOCK_MANUAL)
 		SKIP(return, "once is enough");
 	nr = many(&self->kind, self->fd);
-	for (i = 0; i < nr; i++)
+	end = arm_until(&self->kind);
+	for (i = 0; i < nr && (i % 1024 || mono_ns() < end); i++)
 		ASSERT_NE(0, dev_in(self->fd, i & 1 ? 5 : rnd(&seed), i));
 	/* Half of them have fired. */
 	ASSERT_EQ(0, dev_advance_by(self->fd, 6));
