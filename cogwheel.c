@@ -75,10 +75,13 @@ static void *timer_debug_hint(void *addr)
 	return ((struct cogwheel_timer *)addr)->function;
 }
 
-/* Set up by COGWHEEL_TIMER_INITIALIZER(), if it was never armed. */
+/*
+ * Set up by COGWHEEL_TIMER_INITIALIZER(), if it was never armed: then no wheel
+ * has linked it yet. (The owner is written before it is activated.)
+ */
 static bool timer_is_static(void *addr)
 {
-	return !((struct cogwheel_timer *)addr)->node.owner;
+	return !((struct cogwheel_timer *)addr)->node.entry.next;
 }
 
 static const struct debug_obj_descr timer_debug_descr = {

@@ -14,6 +14,7 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
@@ -924,15 +925,28 @@ static void options_reach_the_kind(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_FAULT_INJECTION
+/* A knob of failslab's in debugfs. */
+static bool failslab_knob(const char *path, const char *value)
+{
+	struct file *file = filp_open(path, O_WRONLY, 0);
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (IS_ERR(file))
+		return false;
+	ret = kernel_write(file, value, strlen(value), &pos);
+	filp_close(file, NULL);
+	return ret == strlen(value);
+}
+
 /*
  * Each allocation of cogwheel_create() fails in turn: it says ENOMEM and leaves
- * nothing behind (that is for kmemleak to see). Needs failslab to act on
- * allocations that may sleep:
- *	echo N >/sys/kernel/debug/failslab/ignore-gfp-wait
+ * nothing behind (that is for kmemleak to see).
  */
 static void creation_runs_out_of_memory(struct kunit *test)
 {
-#ifdef CONFIG_FAULT_INJECTION
+	static const char sleepers[] = "/sys/kernel/debug/failslab/ignore-gfp-wait";
 	struct fx *fx = test->priv;
 	struct cogwheel_config config = { .kind = fx->ops->name,
 					  .clock = COGWHEEL_JIFFIES };
@@ -940,6 +954,10 @@ static void creation_runs_out_of_memory(struct kunit *test)
 	struct cogwheel *cw;
 	bool injected;
 
+	/* By default it spares allocations that may sleep. */
+	if (!failslab_knob(sleepers, "N"))
+		kunit_skip(test, "needs failslab, and debugfs where it belongs");
+	failslab_knob("/sys/kernel/debug/failslab/verbose", "0");
 	for (nth = 1; nth < 1000; nth++) {
 		current->fail_nth = nth;
 		cw = cogwheel_create(&config);
@@ -954,14 +972,17 @@ static void creation_runs_out_of_memory(struct kunit *test)
 		failed++;
 		KUNIT_EXPECT_EQ(test, PTR_ERR(cw), -ENOMEM);
 	}
+	failslab_knob(sleepers, "Y");
 	KUNIT_EXPECT_LT(test, nth, 1000);
+	KUNIT_EXPECT_GT(test, failed, 0);
 	kunit_info(test, "%u allocations failed in turn\n", failed);
-	if (!failed)
-		kunit_skip(test, "failslab lets these allocations pass");
-#else
-	kunit_skip(test, "needs CONFIG_FAULT_INJECTION");
-#endif
 }
+#else
+static void creation_runs_out_of_memory(struct kunit *test)
+{
+	kunit_skip(test, "needs failslab");
+}
+#endif
 
 /* ---- running clocks ---- */
 
@@ -1050,7 +1071,7 @@ static void run_arm(struct run *run, unsigned int i, u64 delay)
 
 static bool run_wait(struct run *run, unsigned long patience)
 {
-	return wait_for_completion_timeout(&run->done, patience);
+	return wait_for_completion_interruptible_timeout(&run->done, patience) > 0;
 }
 
 /* What must hold of a timer that was armed by run_arm(). */

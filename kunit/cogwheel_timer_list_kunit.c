@@ -368,8 +368,10 @@ static void step_beyond(u64 now)
 
 static u64 random_due(u64 now)
 {
-	u64 delay = model_random(&lab.rnd) >> (63 - model_below(&lab.rnd, 20));
+	u64 delay = model_random(&lab.rnd);
+	u64 level;
 
+	delay >>= 63 - model_below(&lab.rnd, 20);
 	switch (model_below(&lab.rnd, 8)) {
 	case 0:
 		return now - model_below(&lab.rnd, 100);
@@ -377,7 +379,8 @@ static u64 random_due(u64 now)
 		return now + model_below(&lab.rnd, 80);
 	case 2:
 		/* Near the beginning of a level. */
-		return now + timer_list_start(1 + model_below(&lab.rnd, 5)) - 2 +
+		level = 1 + model_below(&lab.rnd, 5);
+		return now + timer_list_start(level) - 2 +
 		       model_below(&lab.rnd, 5);
 	default:
 		return now + delay;

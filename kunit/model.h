@@ -163,10 +163,14 @@ static inline void model_init(struct model *m, unsigned int depth)
 
 /*
  * Which of two comes first. Timers in one bucket keep the order in which they
- * came into it; being placed again counts as coming. Where one has hopped more
- * often than the other, the other was armed straight into a bucket that the
- * first hopped into: as that tick was processed, so it comes first only if it
- * was armed before.
+ * came into it; being placed again counts as coming. So where one has hopped
+ * into a bucket that the other was armed straight into, that one comes first
+ * only if it was armed before the tick of the hop was processed.
+ *
+ * Of two that both have hopped, the first armed comes first. (To the letter it
+ * would be the last one, where that was armed on the very tick before a hop of
+ * the first; it takes clocks and delays in multiples of the last level's slots
+ * to see that, and no kind walks the hops that would show it.)
  */
 static inline bool model_before(const struct model_timer *a,
 				const struct model_timer *b, u64 hop)
@@ -177,9 +181,9 @@ static inline bool model_before(const struct model_timer *a,
 		return a->tick < b->tick;
 	if (a->level != b->level)
 		return a->level > b->level;
-	if (a->hops > b->hops)
+	if (a->hops && !b->hops)
 		return b->armed >= b->first - hop;
-	if (a->hops < b->hops)
+	if (!a->hops && b->hops)
 		return a->armed < a->first - hop;
 	return a->seq < b->seq;
 }
