@@ -177,8 +177,8 @@ static void calendar_fits(struct calendar *c)
 {
 	u32 nr = c->year->nr;
 
-	c->low = nr > CALENDAR_DAYS_MIN ? nr / 2 : 0;
-	c->high = nr < CALENDAR_DAYS_MAX ? 2 * (u64)nr : U64_MAX;
+	WRITE_ONCE(c->low, nr > CALENDAR_DAYS_MIN ? nr / 2 : 0);
+	WRITE_ONCE(c->high, nr < CALENDAR_DAYS_MAX ? 2 * (u64)nr : U64_MAX);
 }
 
 static inline void calendar_count(struct calendar *c, u64 nr)

@@ -8,6 +8,7 @@
 #define _WHEEL_LISTS_H
 
 #include <linux/list.h>
+#include "walk.h"
 #include "wheel.h"
 
 /* Any queued node of the slots from @slots on; NULL if all are empty. */
@@ -24,10 +25,8 @@ static inline struct wheel_node *lists_first(struct list_head *slots,
 }
 
 /*
- * One step of a walk; pos[0] is the slot to go on with. A slot that does not
- * fit behind others is left for the next step; one that is longer than a
- * whole step is cut off and marked. @fill sets level, slot and tick of the
- * item from the slot's number and the node.
+ * One step of a walk; pos[0] is the slot to go on with. @fill sets level, slot
+ * and tick of an item from the slot's number.
  */
 static __always_inline unsigned int
 lists_walk(const struct wheel *w, const struct list_head *slots,
@@ -36,27 +35,21 @@ lists_walk(const struct wheel *w, const struct list_head *slots,
 	   void (*fill)(const struct wheel *w, unsigned int index,
 			struct wheel_item *item))
 {
-	unsigned int found = 0;
+	struct walk walk = { .items = items, .max = max };
+	struct wheel_item item;
 
 	for (; pos->pos[0] < nr; pos->pos[0]++) {
 		const struct list_head *slot = &slots[pos->pos[0]];
-		unsigned int begin = found;
-		struct wheel_node *node;
 
-		list_for_each_entry(node, slot, entry) {
-			if (found == max && begin)
-				return begin;
-			if (found == max) {
-				items[max - 1].more = true;
-				break;
-			}
-			items[found].node = node;
-			items[found].more = false;
-			fill(w, pos->pos[0], &items[found]);
-			found++;
-		}
+		if (list_empty(slot))
+			continue;
+		fill(w, pos->pos[0], &item);
+		walk.begin = walk.nr;
+		walk_list(&walk, slot, item.tick, item.level, item.slot);
+		if (walk.left)
+			break;
 	}
-	return found;
+	return walk.nr;
 }
 
 #endif /* _WHEEL_LISTS_H */
