@@ -138,7 +138,7 @@ static struct command wheel_line(const struct command *cmd,
 {
 	struct command wheel = *cmd;
 
-	strcpy(wheel.name, ops->name);
+	snprintf(wheel.name, sizeof(wheel.name), "%s", ops->name);
 	wheel.has_slots = cmd->has_slots && ops->slots.min;
 	wheel.has_levels = cmd->has_levels && ops->levels.min;
 	return wheel;
@@ -230,8 +230,8 @@ static char (*list_names(const struct names *names))[SCENARIO_NAME_MAX + 1]
 	list = reallocarray(NULL, names->nr + 1, sizeof(*list));
 	for (size_t i = 0; list && i < names->places; i++)
 		if (names->table[i])
-			strcpy(list[names->table[i]->index],
-			       names->table[i]->name);
+			memcpy(list[names->table[i]->index],
+			       names->table[i]->name, sizeof(*list));
 	return list;
 }
 
@@ -313,14 +313,15 @@ enum status cmd_compare(char **args)
 	int fd;
 
 	for (; *args; args++) {
-		if (!strcmp(*args, "--all"))
+		if (!strcmp(*args, "--all")) {
 			all = true;
-		else if (**args == '-' && (*args)[1])
+			continue;
+		}
+		if (**args == '-' && (*args)[1])
 			return usage("compare: unknown option ", *args);
-		else if (file)
+		if (file)
 			return usage("compare: one file only, not also ", *args);
-		else
-			file = *args;
+		file = *args;
 	}
 	if (!file)
 		return usage("compare: which file?", "");

@@ -2,11 +2,10 @@
 /* cogctl kinds: the kinds of wheel, from their tables of operations alone. */
 #include <stdio.h>
 #include <string.h>
+#include <linux/kernel.h>
 
 #include "backend.h"
 #include "commands.h"
-
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 static const struct {
 	const char *name;
@@ -49,7 +48,7 @@ static enum status kind_row(enum wheel_kind kind)
 	if (ops->traits & WHEEL_ONE_STEP)
 		steps = 1;
 	printf("%s\t%u\t%u\t", ops->name, g.levels, steps);
-	for (size_t i = 0; i < ARRAY_LEN(traits); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(traits); i++) {
 		if (!(ops->traits & traits[i].flag))
 			continue;
 		printf("%s%s", comma, traits[i].name);

@@ -24,11 +24,10 @@ static enum status play(struct player *p, const char *file, int fd)
 			st = player_do(p, &cmd, &why);
 	} while (!st && more);
 
-	if (st == ST_FAILED) {
+	if (st == ST_FAILED)
 		complain(st, "%s: %s", file, why.text);
-	} else if (st) {
+	else if (st)
 		complain_line(file, scenario_line(s), &why);
-	}
 	player_end(p);
 	scenario_close(s);
 	return st;
@@ -44,19 +43,21 @@ enum status cmd_run(char **args)
 	int fd;
 
 	for (; *args; args++) {
-		if (options && !strcmp(*args, "--")) {
+		const bool option = options && **args == '-' && (*args)[1];
+
+		if (option && !strcmp(*args, "--"))
 			options = false;
-		} else if (options && !strcmp(*args, "--in-process")) {
+		else if (option && !strcmp(*args, "--in-process"))
 			player.ops = &in_process;
-		} else if (options && !strcmp(*args, "--device")) {
+		else if (option && !strcmp(*args, "--device"))
 			player.ops = &device;
-		} else if (options && **args == '-' && (*args)[1]) {
+		else if (option)
 			return usage("run: unknown option ", *args);
-		} else if (file) {
+		if (option)
+			continue;
+		if (file)
 			return usage("run: one file only, not also ", *args);
-		} else {
-			file = *args;
-		}
+		file = *args;
 	}
 	if (!file)
 		return usage("run: which file?", "");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/kernel.h>
 #include <linux/limits.h>
 
 #include "backend.h"
@@ -118,17 +119,17 @@ static enum status delay_arg(const char *text, u64 hz, u64 *ticks)
 	} units[] = { { "ms", 1000 }, { "us", 1000000 }, { "s", 1 } };
 	size_t len = strlen(text);
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		size_t tail = strlen(units[i].unit);
-		unsigned __int128 product;
 		struct problem why;
+		u128 product;
 		u64 value;
 
 		if (len <= tail || strcmp(text + len - tail, units[i].unit))
 			continue;
 		if (scenario_number(text, len - tail, &value, &why))
 			return complain(ST_WRONG, "%s: %s", text, why.text);
-		product = (unsigned __int128)value * hz;
+		product = (u128)value * hz;
 		product = (product + units[i].per_second - 1) /
 			  units[i].per_second;
 		if (product > U64_MAX)

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/kernel.h>
 
 #include "commands.h"
 
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define VERSION		"0.1"
 
 static const char help_text[] =
@@ -38,7 +38,7 @@ static const char help_text[] =
 "Exit status: 0; 1 where something failed; 2 for a mistake in the scenario or\n"
 "on the command line. See cogctl(1).\n";
 
-enum status complain(enum status status, const char *fmt, ...)
+enum status complain(enum status st, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -48,7 +48,7 @@ enum status complain(enum status status, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	return status;
+	return st;
 }
 
 enum status usage(const char *what, const char *arg)
@@ -115,10 +115,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return usage("which command?", "");
-	for (i = 0; i < ARRAY_LEN(commands); i++)
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			break;
-	if (i == ARRAY_LEN(commands))
+	if (i == ARRAY_SIZE(commands))
 		return usage("unknown command ", argv[1]);
 	st = commands[i].run(argv + 2);
 

@@ -15,7 +15,7 @@ enum status cmd_when(char **args);
 enum status cmd_table(char **args);
 
 /* One line on standard error, after what standard output has to say. */
-enum status complain(enum status status, const char *fmt, ...)
+enum status complain(enum status st, const char *fmt, ...)
 	__attribute__((__format__(printf, 2, 3)));
 enum status usage(const char *what, const char *arg);
 

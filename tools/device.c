@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -77,7 +78,8 @@ static enum status device_open(struct backend **backend, enum wheel_kind kind,
 		free(b);
 		return failed(why, "open", err);
 	}
-	strncpy(setup.kind, wheel_kinds[kind]->name, sizeof(setup.kind) - 1);
+	snprintf(setup.kind, sizeof(setup.kind), "%s",
+		 wheel_kinds[kind]->name);
 	if (ioctl(b->fd, COGWHEEL_IOC_SETUP, &setup)) {
 		err = errno;
 		device_close(b);

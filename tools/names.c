@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A hash table with linear probing, at most half full; names never leave. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ struct timer *names_add(struct names *names, const char *name, size_t size)
 	if (!timer)
 		return NULL;
 	timer->index = (u32)names->nr;
-	strcpy(timer->name, name);
+	snprintf(timer->name, sizeof(timer->name), "%s", name);
 	*place(names->table, names->places, name) = timer;
 	names->nr++;
 	return timer;

@@ -24,9 +24,9 @@ static void say(const struct player *p, const char *fmt, ...)
 }
 
 /* Explicit, so 0 is no default here: it is out of every range. */
-static enum status option(const char *kind, const char *name,
-			  const struct wheel_range *range, bool given,
-			  u64 value, u32 *to, struct problem *why)
+static enum status take_option(const char *kind, const char *name,
+			       const struct wheel_range *range, bool given,
+			       u64 value, u32 *to, struct problem *why)
 {
 	if (!given)
 		return ST_OK;
@@ -51,11 +51,12 @@ static enum status do_wheel(struct player *p, const struct command *cmd,
 	if (kind < 0)
 		return problem(why, ST_WRONG, "unknown kind '%s'", cmd->name);
 	ops = wheel_kinds[kind];
-	st = option(ops->name, "slots", &ops->slots, cmd->has_slots,
-		    cmd->slots, &cfg.slots, why);
+	st = take_option(ops->name, "slots", &ops->slots, cmd->has_slots,
+			 cmd->slots, &cfg.slots, why);
 	if (!st)
-		st = option(ops->name, "levels", &ops->levels, cmd->has_levels,
-			    cmd->levels, &cfg.levels, why);
+		st = take_option(ops->name, "levels", &ops->levels,
+				 cmd->has_levels, cmd->levels, &cfg.levels,
+				 why);
 	if (st)
 		return st;
 	if (wheel_configure(kind, &cfg))

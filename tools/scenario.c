@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/kernel.h>
 #include <linux/limits.h>
 
 #include "scenario.h"
-
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 struct word {
 	const char *text;
@@ -36,14 +35,14 @@ struct scenario {
 	char buf[1 << 16];
 };
 
-enum status problem(struct problem *p, enum status status, const char *fmt, ...)
+enum status problem(struct problem *p, enum status st, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(p->text, sizeof(p->text), fmt, ap);
 	va_end(ap);
-	return status;
+	return st;
 }
 
 /* A word for a message: short, and nothing that a terminal would obey. */
@@ -61,7 +60,7 @@ static struct quoted quote(const char *text, size_t len)
 		unsigned char c = (unsigned char)text[i];
 
 		if (at > longest) {
-			strcpy(q.text + at, "...");
+			memcpy(q.text + at, "...", 4);
 			return q;
 		}
 		if (c > ' ' && c < 0x7f && c != '\\')
@@ -324,12 +323,12 @@ static enum status parse_wheel(struct words *words, struct command *cmd,
 		enum status st;
 		size_t i, len = 0;
 
-		for (i = 0; i < ARRAY_LEN(options); i++) {
+		for (i = 0; i < ARRAY_SIZE(options); i++) {
 			len = strlen(options[i].key);
 			if (w.len >= len && !memcmp(w.text, options[i].key, len))
 				break;
 		}
-		if (i == ARRAY_LEN(options))
+		if (i == ARRAY_SIZE(options))
 			return problem(why, ST_WRONG, "unknown option '%s'",
 				       quote(w.text, w.len).text);
 		if (*options[i].given)
@@ -403,10 +402,10 @@ static enum status parse(struct words *words, struct command *cmd,
 	enum status st;
 	size_t i;
 
-	for (i = 0; i < ARRAY_LEN(commands); i++)
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (word_is(w, commands[i].name))
 			break;
-	if (i == ARRAY_LEN(commands))
+	if (i == ARRAY_SIZE(commands))
 		return problem(why, ST_WRONG, "unknown command '%s'",
 			       quote(w.text, w.len).text);
 	cmd->op = commands[i].op;

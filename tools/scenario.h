@@ -63,7 +63,7 @@ struct problem {
 	char text[256];
 };
 
-enum status problem(struct problem *p, enum status status, const char *fmt, ...)
+enum status problem(struct problem *p, enum status st, const char *fmt, ...)
 	__attribute__((__format__(printf, 3, 4)));
 
 struct scenario;

@@ -23,6 +23,13 @@ struct picture {
 	size_t nr;
 };
 
+/* Each line begins with "| ", whatever follows. */
+static void blank_line(const struct picture *p)
+{
+	fputs("| ", p->out);
+	fputc('\n', p->out);
+}
+
 static enum status collect(struct picture *p, const struct backend_ops *ops,
 			   struct backend *backend, struct problem *why)
 {
@@ -192,7 +199,8 @@ static size_t draw_level(struct picture *p, u32 level, const struct waiting *w,
 		return used;
 	}
 
-	fputs("| \n| ", p->out);
+	blank_line(p);
+	fputs("| ", p->out);
 	if (p->g.levels > 1)
 		fprintf(p->out, "level %u: ", level);
 	fprintf(p->out, "%u slots", p->g.slots);
@@ -208,9 +216,9 @@ static size_t draw_level(struct picture *p, u32 level, const struct waiting *w,
 		char marks[ROW];
 
 		memset(marks, '.', sizeof(marks));
-		for (; used < nr && w[used].level == level &&
-		       w[used].slot - row < in_row; used++)
-			marks[w[used].slot - row] = '#';
+		while (used < nr && w[used].level == level &&
+		       w[used].slot - row < in_row)
+			marks[w[used++].slot - row] = '#';
 		/* A wheel of many slots is mostly empty. */
 		if (p->g.slots <= ROW || used > from ||
 		    (at >= row && at - row < in_row))
@@ -237,10 +245,11 @@ static void draw(struct picture *p)
 		size_t used;
 
 		if (level && (!nr || w->level >= p->g.levels)) {
+			blank_line(p);
 			if (level + 1 == p->g.levels)
-				fprintf(p->out, "| \n| level %u: empty\n", level);
+				fprintf(p->out, "| level %u: empty\n", level);
 			else
-				fprintf(p->out, "| \n| levels %u to %u: empty\n",
+				fprintf(p->out, "| levels %u to %u: empty\n",
 					level, p->g.levels - 1);
 			break;
 		}
@@ -249,7 +258,7 @@ static void draw(struct picture *p)
 		nr -= used;
 	}
 	if (nr) {
-		fputs("| \n", p->out);
+		blank_line(p);
 		draw_place(p, "| outside the levels:", w, nr);
 	}
 }

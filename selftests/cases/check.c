@@ -32,7 +32,7 @@ static struct kind kinds[MAX_KINDS];
 static unsigned int nr_kinds;
 
 static const char *cogctl, *option;
-static char scn[] = "/tmp/cogwheel-case-XXXXXX";	/* what is played */
+static char *scn;	/* the file that is played */
 static unsigned int nr_tests, nr_failed;
 
 __attribute__((__format__(printf, 1, 2), __noreturn__))
@@ -99,7 +99,7 @@ static bool has_word(const char *list, const char *word)
 {
 	const size_t len = strlen(word);
 
-	for (; *list; list += strcspn(list, ",") ) {
+	for (; *list; list += strcspn(list, ",")) {
 		list += *list == ',';
 		if (!strncmp(list, word, len) && strchr(",", list[len]))
 			return true;
@@ -140,7 +140,7 @@ static bool can_be_exact(const struct kind *k)
  * What a case prints on a kind; exact kinds all print the same. NULL where
  * nobody has written it down.
  */
-static char *expected(const char *name, const char *kind)
+static char *written_down(const char *name, const char *kind)
 {
 	char *text = read_file("expected/%s.%s.out", name, kind);
 
@@ -255,7 +255,7 @@ static void test(const char *name, const char *kind, const char *text,
 		 unsigned long error_line)
 {
 	const struct kind *k = find_kind(kind);
-	char *want = expected(name, kind);
+	char *want = written_down(name, kind);
 	struct law_case c = { .name = name };
 	FILE *input, *output, *said = tmpfile();
 	char *got, *message;
@@ -364,18 +364,31 @@ struct header {
 	unsigned long error_line;
 };
 
+/* What follows @key on the line that @text begins with, if it does. */
+static void read_comment(const char *text, const char *key, char *value,
+			 size_t size)
+{
+	const size_t len = strlen(key);
+
+	if (!strncmp(text, key, len))
+		snprintf(value, size, "%.*s",
+			 (int)strcspn(text + len, "\n"), text + len);
+}
+
 static struct header read_header(const char *text)
 {
 	struct header h = { "", "", "", 0, 0 };
 	unsigned long nr = 1;
+	char number[32] = "0";
 
 	for (; *text; text += strcspn(text, "\n"), text += !!*text, nr++) {
-		sscanf(text, "# only: %511[^\n]", h.only);
-		sscanf(text, "# also: %511[^\n]", h.also);
-		sscanf(text, "# error-line: %lu", &h.error_line);
+		read_comment(text, "# only: ", h.only, sizeof(h.only));
+		read_comment(text, "# also: ", h.also, sizeof(h.also));
+		read_comment(text, "# error-line: ", number, sizeof(number));
 		if (!h.wheel_line && sscanf(text, "wheel %63s", h.wheel) == 1)
 			h.wheel_line = nr;
 	}
+	h.error_line = strtoul(number, NULL, 10);
 	return h;
 }
 
@@ -390,14 +403,17 @@ static void run_case(const char *name)
 	h = read_header(text);
 
 	if (strcmp(h.wheel, "@KIND@")) {
-		strcpy(list, *h.wheel ? h.wheel : "none");
+		snprintf(list, sizeof(list), "%s", *h.wheel ? h.wheel : "none");
 	} else if (*h.only) {
-		strcpy(list, h.only);
+		snprintf(list, sizeof(list), "%s", h.only);
 	} else {
+		size_t at = 0;
+
 		for (unsigned int i = 0; i < nr_kinds; i++)
 			if (can_be_exact(&kinds[i]))
-				strcat(strcat(list, kinds[i].name), " ");
-		strcat(list, h.also);
+				at += (size_t)sprintf(list + at, "%s ",
+						      kinds[i].name);
+		snprintf(list + at, sizeof(list) - at, "%s", h.also);
 	}
 	while ((kind = strsep(&rest, " "))) {
 		if (!*kind)
@@ -436,9 +452,10 @@ int main(int argc, char **argv)
 	if (chdir(argv[3]))
 		bail_out("%s: %s", argv[3], strerror(errno));
 	learn_kinds();
-	fd = mkstemp(scn);
+	scn = strdup("/tmp/cogwheel-case-XXXXXX");
+	fd = scn ? mkstemp(scn) : -1;
 	if (fd < 0)
-		bail_out("%s: %s", scn, strerror(errno));
+		bail_out("no temporary file: %s", strerror(errno));
 	close(fd);
 
 	for (int i = 4; i < argc; i++)

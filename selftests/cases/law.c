@@ -470,7 +470,7 @@ static void do_arm(char **word)
 		timers = realloc(timers, (nr_timers + 1) * sizeof(*timers));
 		t = &timers[nr_timers++];
 		memset(t, 0, sizeof(*t));
-		strcpy(t->name, word[1]);
+		snprintf(t->name, sizeof(t->name), "%s", word[1]);
 	}
 	for (word += 3; *word; word += 2) {
 		if (!strcmp(*word, "every"))
@@ -522,7 +522,7 @@ static void do_show(void)
 	after_picture = !to;
 }
 
-static void command(char *text)
+static void obey(char *text)
 {
 	char *word[16] = { NULL };
 	size_t nr = 0;
@@ -537,8 +537,10 @@ static void command(char *text)
 		return;
 	if (!strcmp(word[0], "wheel")) {
 		for (size_t i = 2; i < nr; i++)
-			if (!strncmp(word[i], "levels=", 7))
-				max_steps = depth = number(word[i] + 7);
+			if (!strncmp(word[i], "levels=", 7)) {
+				depth = number(word[i] + 7);
+				max_steps = (unsigned int)depth;
+			}
 	} else if (!strcmp(word[0], "start")) {
 		now = number(word[1]);
 	} else if (!strcmp(word[0], "arm")) {
@@ -579,7 +581,7 @@ void law_check(const struct law_case *c, FILE *output, FILE *player)
 	rewind(c->scenario);
 	while (getline(&text, &size, c->scenario) >= 0) {
 		line_nr++;
-		command(text);
+		obey(text);
 	}
 	free(text);
 	if (to)
