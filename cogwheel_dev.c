@@ -712,6 +712,7 @@ static_assert(COGWHEEL_TRAIT_SLACK == WHEEL_SLACK);
 static_assert(COGWHEEL_TRAIT_BOUNDED == WHEEL_BOUNDED);
 static_assert(COGWHEEL_TRAIT_POOLED == WHEEL_POOLED);
 static_assert(COGWHEEL_TRAIT_ROUNDS == WHEEL_ROUNDS);
+static_assert(COGWHEEL_TRAIT_ONCE == WHEEL_ONCE);
 
 static int file_kind(struct wheel_file *f, void *arg)
 {

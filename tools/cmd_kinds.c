@@ -18,6 +18,7 @@ static const struct {
 	{ "bounded", WHEEL_BOUNDED },
 	{ "pooled", WHEEL_POOLED },
 	{ "rounds", WHEEL_ROUNDS },
+	{ "once", WHEEL_ONCE },
 };
 
 /*

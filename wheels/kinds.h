@@ -24,7 +24,8 @@
 	X(hashed_sorted)	\
 	X(hashed)	\
 	X(calendar)	\
-	X(slack)
+	X(slack)	\
+	X(cascade_once)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,

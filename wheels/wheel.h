@@ -76,6 +76,10 @@ struct wheel_node {
 			u64 key;
 		} tree;
 		struct {
+			struct list_head entry;
+			struct rb_node rb;
+		} run;
+		struct {
 			struct wheel_node *parent;
 			struct wheel_node *child[2];
 			u64 key;
@@ -113,6 +117,7 @@ struct wheel_batch {
 #define WHEEL_BOUNDED	0x10	/* refuses to be reserved for above max_timers */
 #define WHEEL_POOLED	0x20	/* takes memory from wheel_config.pool */
 #define WHEEL_ROUNDS	0x40	/* rounds due ticks up: needs no extra tick */
+#define WHEEL_ONCE	0x80	/* the passing of time moves a timer once at most */
 
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
