@@ -53,7 +53,7 @@ int wheel_configure(enum wheel_kind kind, struct wheel_config *cfg);
 #define WHEEL_DISPATCH(op)						\
 	switch (kind) {							\
 	WHEEL_KINDS(WHEEL_CASE_##op)					\
-	default:							\
+	case WHEEL_NR_KINDS:						\
 		break;							\
 	}
 

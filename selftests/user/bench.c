@@ -28,9 +28,9 @@
 #define OPS_LEAST	2000000
 #define SECONDS_MOST	4.0
 
-enum work { ARM, CANCEL, PAIR, PILE_UP, SPREAD_OUT, EMPTY, NR_WORKS };
+enum workload { ARM, CANCEL, PAIR, PILE_UP, SPREAD_OUT, EMPTY, NR_WORKS };
 
-static const char *const work_name[NR_WORKS] = {
+static const char *const workloads[NR_WORKS] = {
 	"arm", "cancel", "arm_cancel", "expire_pileup", "expire_spread",
 	"advance_empty",
 };
@@ -111,6 +111,7 @@ static u64 k##_expire(struct bench *b, u64 to)				\
 	} while (!done);						\
 	return fired;							\
 }
+
 WHEEL_KINDS(DEFINE_LOOPS)
 
 struct loops {
@@ -125,7 +126,7 @@ static const struct loops loops[] = {
 	WHEEL_KINDS(LOOPS)
 };
 
-static void took(struct bench *b, enum work work, double begin, u64 ops)
+static void took(struct bench *b, enum workload work, double begin, u64 ops)
 {
 	b->time[work] += cpu_seconds() - begin;
 	b->ops_done[work] += ops;
@@ -264,7 +265,7 @@ static void print_row(const struct bench *b, unsigned int n,
 		qsort(of, rounds, sizeof(*of), compare);
 		printf(" %13.1f", of[rounds / 2]);
 		fprintf(stderr, "user,%s,%s,%u,%.2f,%zu,%u,%.2f,%.2f\n",
-			b->ops->name, work_name[work], n, of[rounds / 2],
+			b->ops->name, workloads[work], n, of[rounds / 2],
 			(size_t)b->ops->node_size, rounds, of[0],
 			of[rounds - 1]);
 	}
@@ -307,7 +308,7 @@ int main(int argc, char **argv)
 	printf("ns of CPU time per operation, median of %d rounds, %llu operations each\n%-14s %8s",
 	       ROUNDS, least, "kind", "n");
 	for (work = 0; work < NR_WORKS; work++)
-		printf(" %13s", work_name[work]);
+		printf(" %13s", workloads[work]);
 	printf("\n");
 	fprintf(stderr, "env,subject,workload,n,ns_per_op,bytes_per_timer,rounds,min,max\n");
 	for (p = 0; p < ARRAY_SIZE(populations); p++) {

@@ -210,6 +210,7 @@ static u64 choose_due(const struct stream *s, struct profile *p,
 {
 	u64 now = stream_now(s);
 	u64 due;
+	u32 bits;
 
 	if (percent(src, p->pile_up))
 		return nearly(src, p->last_due);
@@ -233,12 +234,12 @@ static u64 choose_due(const struct stream *s, struct profile *p,
 	case 6:
 	case 7:
 		/* Where timer_list begins another level. */
-		due = nearly(src, sum(now, 63ULL <<
-			3 * source_pick(src, min(p->delay_bits, 30U) / 3 + 1)));
+		bits = 3 * source_pick(src, min(p->delay_bits, 30U) / 3 + 1);
+		due = nearly(src, sum(now, 63ULL << bits));
 		break;
 	case 8:
-		due = nearly(src, sum(now, 1ULL << source_pick(src,
-							p->delay_bits)));
+		bits = source_pick(src, p->delay_bits);
+		due = nearly(src, sum(now, 1ULL << bits));
 		break;
 	case 9:
 		due = sum(now, 1 + source_pick(src, 4));

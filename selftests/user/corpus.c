@@ -8,9 +8,8 @@
 #include <string.h>
 #include <linux/types.h>
 
+#include "fuzz.h"
 #include "tap.h"
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 static unsigned int files;
 
@@ -34,7 +33,7 @@ static bool run(const char *path)
 		return false;
 	memcpy(copy, data, size);
 	fprintf(stderr, "%s\n", path);
-	LLVMFuzzerTestOneInput(copy, size);
+	fuzz_one_input(copy, size);
 	free(copy);
 	files++;
 	return true;

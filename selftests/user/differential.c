@@ -244,10 +244,12 @@ static bool differential(enum wheel_kind kind, u64 seed, u64 ops, long only)
 	}
 	if (waitpid(child, &status, 0) != child)
 		exit(1);
-	printf("# %s: %llu streams, %llu operations, %llu armed, %llu fired, %llu stops, %llu hops, %llu periods missed, %.1f s\n",
+	printf("# %s: %llu streams, %llu operations, %.1f s\n",
 	       wheel_kinds[kind]->name, record->stream + 1, counts->ops,
+	       seconds() - begin);
+	printf("#   %llu armed, %llu fired, %llu stops, %llu hops, %llu periods missed\n",
 	       counts->armed, counts->fired, counts->stops, counts->hops,
-	       counts->missed, seconds() - begin);
+	       counts->missed);
 	if (status)
 		report(seed);
 	else if (only < 0 && (!counts->fired || !counts->stops))
@@ -294,7 +296,8 @@ int main(int argc, char **argv)
 			only = strtol(optarg, NULL, 0);
 			break;
 		default:
-			fprintf(stderr, "usage: %s [--ops N] [--seed S] [--kind NAME] [--stream N]\n",
+			fprintf(stderr,
+				"usage: %s [--ops N] [--seed S] [--kind NAME] [--stream N]\n",
 				argv[0]);
 			return 2;
 		}

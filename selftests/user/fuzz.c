@@ -9,13 +9,12 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "stream.h"
 
 #define OPS_MAX		400
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+int fuzz_one_input(const u8 *data, size_t size)
 {
 	static struct op ops[OPS_MAX];
 	struct counts counts = {};

@@ -72,8 +72,8 @@ struct stream {
 	char why[256];
 };
 
-static const char * __attribute__((__format__(printf, 2, 3)))
-wrong(struct stream *s, const char *format, ...)
+__printf(2, 3)
+static const char *wrong(struct stream *s, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -308,14 +308,14 @@ static const char *do_walk(struct stream *s, unsigned int max)
 
 			if (s->m.entry[nr_timer].never) {
 				if (item->tick != WHEEL_NEVER)
-					return wrong(s, "walk shows %llu for t%d, which never fires",
+					return wrong(s, "walk shows %llu for t%d, which is stuck",
 						     item->tick, nr_timer);
 				continue;
 			}
 			fires = model_fires(&s->m.entry[nr_timer], s->m.levels);
 			if (item->tick < now || item->tick > fires ||
 			    (s->complete && item->tick == now))
-				return wrong(s, "walk shows %llu for t%d, which fires at %llu",
+				return wrong(s, "walk shows %llu for t%d, firing at %llu",
 					     item->tick, nr_timer, fires);
 			if (s->complete && item->tick < next)
 				return wrong(s, "walk shows %llu for t%d, but next is %llu",

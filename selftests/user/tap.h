@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <linux/compiler.h>
 
 static unsigned int tap_run, tap_failed;
 
@@ -18,7 +19,7 @@ static inline void tap_plan(unsigned int tests)
 }
 
 /* One result. The name says what was shown, not that it was shown. */
-static inline bool __attribute__((__format__(printf, 2, 3)))
+static inline bool __printf(2, 3)
 tap_result(bool ok, const char *name, ...)
 {
 	va_list args;

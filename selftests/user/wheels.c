@@ -16,7 +16,7 @@ static void *pool_get(struct wheel_pool *pool)
 	void *chunk;
 
 	if (p->used == p->reserved) {
-		fprintf(stderr, "a kind took more than the %zu chunks that it reserved for %zu timers\n",
+		fprintf(stderr, "a kind took more than its %zu chunks for %zu timers\n",
 			p->reserved, p->timers);
 		abort();
 	}
