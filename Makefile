@@ -8,7 +8,7 @@ PREFIX	?= /usr/local
 DESTDIR	?=
 MAKEFLAGS += --no-print-directory
 
-.PHONY: modules tools try bench check lint install uninstall clean distclean help
+.PHONY: modules tools try bench check check-debug lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
 modules: ## build the modules for the kernel in KDIR (default: the running one)
@@ -27,6 +27,9 @@ bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
 
 check: ## every test, on every kernel
 	@scripts/check
+
+check-debug: ## the long ones: the device and the benchmark under every checker
+	@scripts/check kernel-qemu-debug kernel-uml-debug device-debug bench-debug
 
 lint: ## what kernel people's own tools say about the sources
 	@scripts/lint

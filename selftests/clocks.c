@@ -75,7 +75,7 @@ static int wait_event(int fd, struct cogwheel_event *e)
 TEST_F(running, never_early)
 {
 	static const __u64 delays[] = { 0, 1, 2, 3, 10, 63, 64, 65 };
-	struct cogwheel_ioc_state s, before;
+	struct cogwheel_ioc_state s, before, armed;
 	struct cogwheel_event e;
 	size_t i, round;
 
@@ -89,6 +89,7 @@ TEST_F(running, never_early)
 			ASSERT_EQ(0, dev_state(self->fd, &before));
 			begin = mono_ns();
 			ASSERT_EQ(0, dev_arm(self->fd, &arm));
+			ASSERT_EQ(0, dev_state(self->fd, &armed));
 			ASSERT_EQ(1, wait_event(self->fd, &e));
 			end = mono_ns();
 			ASSERT_EQ(0, dev_state(self->fd, &s));
@@ -98,7 +99,8 @@ TEST_F(running, never_early)
 			EXPECT_GE(arm.due, before.now + delays[i]);
 			EXPECT_GE(e.fired, e.due);
 			EXPECT_GE(s.now, e.fired);
-			if (self->exact && delays[i])
+			/* A busy machine may have armed it overdue. */
+			if (self->exact && armed.now < arm.due)
 				EXPECT_EQ(e.due, e.fired);
 			/*
 			 * jiffies are counted late where the interrupt is: the
@@ -218,6 +220,18 @@ TEST_F(running, periods_add_up)
 	EXPECT_EQ(-ENOENT, dev_cancel(self->fd, arm.handle));
 }
 
+/* The driver of a busy machine's clock may be late: wait for the event. */
+static int until_unread(int fd, struct cogwheel_ioc_state *s)
+{
+	__u64 end = mono_ns() + DEADLINE_MS * 1000000ULL;
+	int err;
+
+	do {
+		err = dev_state(fd, s);
+	} while (!err && !s->unread && mono_ns() < end);
+	return err;
+}
+
 /* An unread periodic timer can be moved and cancelled, asleep or not. */
 TEST_F(running, unread_periodic)
 {
@@ -230,7 +244,7 @@ TEST_F(running, unread_periodic)
 	arm.flags = COGWHEEL_ARM_MOVE;
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, wait_ticks(self->fd, i % 2 * 10 + 5));
-		ASSERT_EQ(0, dev_state(self->fd, &s));
+		ASSERT_EQ(0, until_unread(self->fd, &s));
 		ASSERT_EQ(1, s.pending);
 		ASSERT_EQ(1, s.unread);
 		arm.user = i;
@@ -240,7 +254,7 @@ TEST_F(running, unread_periodic)
 		ASSERT_EQ(arm.due, e.due);
 		ASSERT_EQ(i, e.user);
 	}
-	ASSERT_EQ(0, wait_ticks(self->fd, 20));
+	ASSERT_EQ(0, until_unread(self->fd, &s));
 	EXPECT_EQ(want, dev_cancel(self->fd, arm.handle));
 	ASSERT_EQ(0, dev_state(self->fd, &s));
 	EXPECT_EQ(0, s.pending);
