@@ -28,8 +28,9 @@ bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
 check: ## every test, on every kernel
 	@scripts/check
 
-check-debug: ## the long ones: the device and the benchmark under every checker
-	@scripts/check kernel-qemu-debug kernel-uml-debug device-debug bench-debug
+check-debug: ## the long ones: every checker on, in an emulated machine of two CPUs
+	@scripts/check kernel-qemu-debug kernel-uml-debug kunit-smp device-debug \
+		bench-debug
 
 lint: ## what kernel people's own tools say about the sources
 	@scripts/lint
