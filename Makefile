@@ -48,7 +48,7 @@ distclean: clean ## and the cache with its kernels
 	@scripts/clean-cache
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo '  KDIR=DIR    the kernel headers to build against'
 	@echo '  COGWHEEL_CACHE=DIR  where kernels are kept (~/.cache/cogwheel)'
