@@ -142,11 +142,11 @@ static void place(struct timer *t)
 		t->level--;
 		expires = add(clk, (u64)62 << (3 * t->level));
 	}
-	index = (expires >> (3 * t->level)) + 1;
-	if (index > LAST >> (3 * t->level))
+	index = expires >> (3 * t->level);
+	if (index == LAST >> (3 * t->level))
 		t->comes_up = LAST;
 	else
-		t->comes_up = index << (3 * t->level);
+		t->comes_up = (index + 1) << (3 * t->level);
 }
 
 /*
