@@ -338,6 +338,7 @@ struct bench_plan {
  * @sample: the memory of all samples
  * @node_size: bytes of each subject's struct
  * @errors: rows whose work was not done as it should be
+ * @crossing: the clock's digits above those of the delays changed within them
  * @lost: percent of the time that was timed, while the CPU was taken away
  * @seconds: how long it took
  */
@@ -347,6 +348,7 @@ struct bench_result {
 	u64 *sample;
 	size_t node_size[BENCH_MAX_SUBJECTS];
 	unsigned int errors;
+	bool crossing;
 	unsigned int lost;
 	unsigned int seconds;
 };

@@ -380,6 +380,8 @@ static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
 	if (r->lost)
 		seq_printf(m, "BUSY     the host had the CPU for %u%% of the time: taken off, but caches suffered\n",
 			   r->lost);
+	if (r->crossing)
+		seq_puts(m, "NOTE     delays crossed a power of 64 that is high for them: kinds placed by digits had\n         their far timers in one slot, and cancelling or moving them was cheaper\n");
 	if (r->errors)
 		seq_printf(m, "ERROR    %u rows did not do the work they should: see the kernel's log\n",
 			   r->errors);

@@ -10,9 +10,10 @@
  */
 #define pr_fmt(fmt) "cogwheel_bench: " fmt
 
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/cache.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -603,6 +604,18 @@ static void bench_block(struct bench_run *run)
 	}
 }
 
+/*
+ * Kinds that place a timer by the highest digit in which due tick and clock
+ * differ: does that say more of the clock than of the delays?
+ */
+static bool bench_crossing(void)
+{
+	const u64 most = BENCH_MIN_DELAY + BENCH_UNIFORM + BENCH_LATER;
+	u64 now = get_jiffies_64();
+
+	return fls64(now ^ (now + most)) > fls64(most) + 1;
+}
+
 static void bench_free(struct bench_run *run)
 {
 	kvfree(run->refused);
@@ -677,6 +690,7 @@ int bench_run(const struct bench_plan *plan, struct bench_result *result)
 	if (!run)
 		return -ENOMEM;
 	run->result = result;
+	result->crossing = bench_crossing();
 	for (run->round = 0; run->round < plan->rounds; run->round++)
 		for (run->size = 0; run->size < plan->sizes; run->size++) {
 			bench_prepare(run, plan->n[run->size]);
