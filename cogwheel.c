@@ -1309,6 +1309,8 @@ static int cpu_dead_base(unsigned int cpu, struct hlist_node *node)
 
 	cogwheel_driver_stop(cw->base[cpu]);
 	evacuate(cw->base[cpu]);
+	/* Nothing wakes this base any more: the next arm must see to that. */
+	WRITE_ONCE(cw->base[cpu]->wake, U64_MAX);
 	return 0;
 }
 
