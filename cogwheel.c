@@ -202,6 +202,7 @@ static __always_inline bool detach(struct cogwheel_base *base,
 	if (owner & OWNER_QUEUED) {
 		wheel_dequeue(base->kind, base->wheel, node);
 		base->pending--;
+		debug_timer_deactivate(timer);
 	} else if (in_batch(base, timer, owner)) {
 		slot = &base->batch.node[owner >> OWNER_SLOT_SHIFT];
 		/* The other side is cogwheel_batch_take(). */
@@ -211,7 +212,6 @@ static __always_inline bool detach(struct cogwheel_base *base,
 		return false;
 	}
 	WRITE_ONCE(node->owner, owner & (OWNER_BASE | OWNER_PINNED));
-	debug_timer_deactivate(timer);
 	return true;
 }
 
@@ -864,7 +864,6 @@ struct cogwheel_timer *cogwheel_batch_take(struct cogwheel_batch *batch)
 		smp_store_release(&base->running, to_timer(node));
 		if (cmpxchg(slot, node, NULL) != node)
 			continue;
-		debug_timer_deactivate(to_timer(node));
 		return to_timer(node);
 	}
 	return NULL;
@@ -941,6 +940,8 @@ static bool step(struct cogwheel_base *base, u64 to)
 
 		WRITE_ONCE(batch->node[i]->owner, owner | OWNER_BATCHED |
 			   i << OWNER_SLOT_SHIFT);
+		/* Not as it is taken: it may be armed again by then. */
+		debug_timer_deactivate(to_timer(batch->node[i]));
 	}
 	base->pending -= batch->nr;
 	base->fired += batch->nr;
