@@ -713,6 +713,7 @@ static_assert(COGWHEEL_TRAIT_BOUNDED == WHEEL_BOUNDED);
 static_assert(COGWHEEL_TRAIT_POOLED == WHEEL_POOLED);
 static_assert(COGWHEEL_TRAIT_ROUNDS == WHEEL_ROUNDS);
 static_assert(COGWHEEL_TRAIT_ONCE == WHEEL_ONCE);
+static_assert(COGWHEEL_TRAIT_LAZY == WHEEL_LAZY);
 
 static int file_kind(struct wheel_file *f, void *arg)
 {

@@ -100,6 +100,7 @@ struct cogwheel_ioc_info {
 #define COGWHEEL_TRAIT_POOLED	0x20	/* keeps memory of its own for timers */
 #define COGWHEEL_TRAIT_ROUNDS	0x40	/* rounds up: adds no tick to a delay on a running clock */
 #define COGWHEEL_TRAIT_ONCE	0x80	/* the passing of time moves a timer once at most */
+#define COGWHEEL_TRAIT_LAZY	0x100	/* a pending timer can be put off by a store */
 
 /**
  * struct cogwheel_ioc_kind - one kind of wheel

@@ -19,6 +19,7 @@ static const struct {
 	{ "pooled", WHEEL_POOLED },
 	{ "rounds", WHEEL_ROUNDS },
 	{ "once", WHEEL_ONCE },
+	{ "lazy", WHEEL_LAZY },
 };
 
 /*

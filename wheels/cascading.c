@@ -28,6 +28,7 @@
  *
  * Knows no locks, CPUs, clocks or callbacks (see wheel.h).
  */
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/numa.h>
 
@@ -72,10 +73,14 @@ void cascading_forward(struct wheel *w, u64 to)
 	w->now = to;
 }
 
-/* An overdue timer was placed for the tick after the clock: that is @first. */
+/*
+ * An overdue timer was placed for the tick after the clock: that is @first. A
+ * timer that was moved lazily may want more than the slot's span: it then goes
+ * to another slot of this level or of a higher one.
+ */
 static inline u64 cascading_key(const struct wheel_node *node, u64 first)
 {
-	return max(node->expires, first);
+	return max(READ_ONCE(node->expires), first);
 }
 
 bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
@@ -175,7 +180,7 @@ const struct wheel_ops cascading_ops = {
 	.name = "cascading",
 	.brief = "levels of 64 slots, timers cascade down; exact",
 	.source = "Varghese & Lauck 1987, Scheme 7; Tokio, Kafka",
-	.traits = WHEEL_EXACT,
+	.traits = WHEEL_EXACT | WHEEL_LAZY,
 	.node_size = wheel_node_size(entry),
 	.enqueue = cascading_enqueue,
 	.dequeue = cascading_dequeue,

@@ -187,7 +187,7 @@ const struct wheel_ops hashed_sorted_ops = {
 	.name = "hashed-sorted",
 	.brief = "hash wheel with slots in the order of firing",
 	.source = "Varghese & Lauck 1987, Scheme 5",
-	.traits = WHEEL_EXACT | WHEEL_ONE_STEP,
+	.traits = WHEEL_EXACT | WHEEL_ONE_STEP | WHEEL_LAZY,
 	.node_size = wheel_node_size(tree),
 	.slots = { .min = 2, .max = HASHED_SORTED_SLOTS_MAX, .def = 256 },
 	.enqueue = hashed_sorted_enqueue,

@@ -207,7 +207,7 @@ const struct wheel_ops hashed_ops = {
 	.name = "hashed",
 	.brief = "hash wheel with unsorted slots; rounds from the due tick",
 	.source = "Varghese & Lauck 1987, Scheme 6; Netty",
-	.traits = WHEEL_EXACT | WHEEL_SCANS,
+	.traits = WHEEL_EXACT | WHEEL_SCANS | WHEEL_LAZY,
 	.node_size = wheel_node_size(tree),
 	.slots = { .min = 2, .max = HASHED_SLOTS_MAX, .def = 256 },
 	.enqueue = hashed_enqueue,

@@ -80,7 +80,13 @@ static inline void levels_init(struct levels *l, unsigned int nr)
 static inline void levels_append(struct levels *l, unsigned int level,
 				 unsigned int index, struct wheel_node *node)
 {
-	list_add_tail(&node->entry, &l->slot[index]);
+	struct list_head *slot = &l->slot[index];
+	bool first = list_empty(slot);
+
+	list_add_tail(&node->entry, slot);
+	/* Where others wait, the bits are set. */
+	if (!first)
+		return;
 	l->occupied[level] |= BIT_ULL(index & LEVEL_MASK);
 	l->used |= BIT_ULL(level);
 }
@@ -195,6 +201,7 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 			     (first >> shift & LEVEL_MASK);
 	struct list_head *slot = &l->slot[index];
 	struct wheel_node *node;
+	u64 wanted;
 
 	while (!list_empty(slot)) {
 		if (batch->looked == batch->budget) {
@@ -207,10 +214,11 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 		w->moved++;
 		__list_del_entry(&node->entry);
 		/* Differs from the clock below @level only: see rule 3. */
-		if (key(node, first) == first)
+		wanted = key(node, first);
+		if (wanted == first)
 			levels_append(l, 0, first & LEVEL_MASK, node);
 		else
-			levels_add(l, first, key(node, first), node);
+			levels_add(l, first, wanted, node);
 	}
 	levels_clear(l, index);
 	l->partial = 0;

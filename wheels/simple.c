@@ -374,7 +374,7 @@ const struct wheel_ops simple_ops = {
 	.name = "simple",
 	.brief = "a slot for each tick of a turn, and an overflow list",
 	.source = "Varghese & Lauck 1987, Scheme 4",
-	.traits = WHEEL_EXACT | WHEEL_SCANS,
+	.traits = WHEEL_EXACT | WHEEL_SCANS | WHEEL_LAZY,
 	.node_size = wheel_node_size(tree),
 	.slots = { .min = 2, .max = SIMPLE_SLOTS_MAX, .def = 256 },
 	.enqueue = simple_enqueue,

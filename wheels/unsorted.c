@@ -167,7 +167,8 @@ const struct wheel_ops unsorted_ops = {
 	.name = "unsorted",
 	.brief = "a list; what is due is found by looking at every timer",
 	.source = "Varghese & Lauck 1987, Scheme 1",
-	.traits = WHEEL_EXACT | WHEEL_ONE_STEP | WHEEL_SCANS | WHEEL_BOUNDED,
+	.traits = WHEEL_EXACT | WHEEL_ONE_STEP | WHEEL_SCANS |
+		  WHEEL_BOUNDED | WHEEL_LAZY,
 	.node_size = wheel_node_size(tree),
 	.max_timers = UNSORTED_MAX,
 	.enqueue = unsorted_enqueue,

@@ -118,6 +118,15 @@ struct wheel_batch {
 #define WHEEL_POOLED	0x20	/* takes memory from wheel_config.pool */
 #define WHEEL_ROUNDS	0x40	/* rounds due ticks up: needs no extra tick */
 #define WHEEL_ONCE	0x80	/* the passing of time moves a timer once at most */
+#define WHEEL_LAZY	0x100	/* see "Lazy moves" below */
+
+/*
+ * Lazy moves. With WHEEL_LAZY, a queued node's expires may become later at any
+ * time, without the owner's lock: the wheel keeps to the place that it gave the
+ * node, or to a later one, hands it over in time for its old due tick at the
+ * earliest and for its new one at the latest, and the owner, who finds it due
+ * later, enqueues it again. No order is kept, and @fires may be outdated.
+ */
 
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
