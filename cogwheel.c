@@ -44,6 +44,7 @@
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/nodemask.h>
+#include <linux/prefetch.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -183,12 +184,37 @@ lock_base(struct cogwheel *cw, const struct cogwheel_timer *timer,
 	}
 }
 
+/* Is a timer in a wheel, and on no way to another one? */
+static inline bool owner_is_queued(u32 owner)
+{
+	return (owner & (OWNER_QUEUED | OWNER_MIGRATING)) == OWNER_QUEUED;
+}
+
+/* Does a timer wait in a batch, from which it can still be taken? */
 static inline bool in_batch(const struct cogwheel_base *base,
 			    const struct cogwheel_timer *timer, u32 owner)
 {
-	return owner & OWNER_BATCHED &&
+	/* Pairs with deliver(): the slots are empty before it is cleared. */
+	return owner & OWNER_BATCHED && !smp_load_acquire(&base->taken) &&
 	       READ_ONCE(base->batch.node[owner >> OWNER_SLOT_SHIFT]) ==
 	       &timer->node;
+}
+
+/* Is the expiry of a timer, taken from its batch, just being worked on? */
+static bool being_fired(const struct cogwheel_base *base,
+			const struct cogwheel_timer *timer)
+{
+	unsigned int i;
+
+	/* Pairs with the releases in cogwheel_batch_take() and deliver(). */
+	if (smp_load_acquire(&base->running) == timer)
+		return true;
+	if (likely(!smp_load_acquire(&base->taken)))
+		return false;
+	for (i = 0; i < WHEEL_BATCH; i++)
+		if (READ_ONCE(base->batch.node[i]) == &timer->node)
+			return true;
+	return false;
 }
 
 /* Take an armed timer out of wherever it is. False where it was not armed. */
@@ -235,13 +261,15 @@ static __always_inline void forward(struct cogwheel_base *base)
 		wheel_forward(base->kind, base->wheel, to);
 }
 
-/* Put a timer that is in no wheel into that of the locked base. */
+/*
+ * Put a timer that is in no wheel into that of the locked base, which has been
+ * brought up to date.
+ */
 static __always_inline void attach(struct cogwheel_base *base,
 				   struct cogwheel_timer *timer)
 {
 	u64 wake;
 
-	forward(base);
 	debug_timer_activate(timer);
 	wake = wheel_enqueue(base->kind, base->wheel, &timer->node) - 1;
 	base->pending++;
@@ -294,7 +322,7 @@ static struct cogwheel_base *migrate(struct cogwheel_base *base,
 
 	/* Pairs with the order in cogwheel_batch_take(): running, then slot. */
 	smp_rmb();
-	if (READ_ONCE(base->running) == timer)
+	if (being_fired(base, timer))
 		return base;
 	WRITE_ONCE(timer->node.owner, owner | base->cpu | OWNER_MIGRATING);
 	raw_spin_unlock(&base->lock);
@@ -328,6 +356,35 @@ static __always_inline bool mod_is_idle(const struct cogwheel *cw,
 	       (!cw->slack || READ_ONCE(node->slack.slack) == slack);
 }
 
+/*
+ * Is it armed, and where it belongs? One that waits in a batch is about to
+ * fire, and may stay there, unless a lazy move came too late for the batch.
+ */
+static __always_inline bool may_stay(const struct cogwheel_base *base,
+				     const struct cogwheel_timer *timer)
+{
+	u32 owner = timer->node.owner;
+
+	return owner & OWNER_QUEUED ||
+	       (in_batch(base, timer, owner) &&
+		timer->node.expires <= base->wheel->now);
+}
+
+/* Arm a timer that is idle on the locked base. */
+static __always_inline void place(struct cogwheel_base *base,
+				  struct cogwheel_timer *timer, u64 expires,
+				  u64 slack)
+{
+	struct wheel_node *node = &timer->node;
+
+	WRITE_ONCE(node->expires, expires);
+	if (base->cw->slack)
+		WRITE_ONCE(node->slack.slack, slack);
+	WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
+		   (node->owner & OWNER_PINNED));
+	attach(base, timer);
+}
+
 static __always_inline int mod(struct cogwheel *cw,
 			       struct cogwheel_timer *timer, u64 expires,
 			       u64 slack, int cpu, enum mod_mode mode)
@@ -337,30 +394,27 @@ static __always_inline int mod(struct cogwheel *cw,
 	unsigned long flags;
 	int ret = 0;
 
-	if ((READ_ONCE(node->owner) & (OWNER_QUEUED | OWNER_MIGRATING)) ==
-	    OWNER_QUEUED && mod_is_idle(cw, node, expires, slack, cpu, mode))
+	if (owner_is_queued(READ_ONCE(node->owner)) &&
+	    mod_is_idle(cw, node, expires, slack, cpu, mode))
 		return 1;
 
 	base = lock_base(cw, timer, &flags);
-	if (unlikely(node->owner & OWNER_SHUTDOWN))
-		goto unlock;
-	/* One that waits in a batch is about to fire, and may stay there, too. */
-	if (mod_is_idle(cw, node, expires, slack, cpu, mode) &&
-	    (node->owner & OWNER_QUEUED || in_batch(base, timer, node->owner))) {
-		ret = 1;
-		goto unlock;
+	/* What is idle on a base, has nothing but its number. */
+	if (node->owner != base->cpu) {
+		if (unlikely(node->owner & OWNER_SHUTDOWN))
+			goto unlock;
+		if (mod_is_idle(cw, node, expires, slack, cpu, mode) &&
+		    may_stay(base, timer)) {
+			ret = 1;
+			goto unlock;
+		}
+		ret = detach(base, timer);
 	}
-	ret = detach(base, timer);
 	to = cpu == LOCAL ? local_base(cw, node->owner) : cw->base[cpu];
 	if (to != base || unlikely(!base->online))
 		base = migrate(base, timer, to);
-
-	WRITE_ONCE(node->expires, expires);
-	if (cw->slack)
-		WRITE_ONCE(node->slack.slack, slack);
-	WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
-		   (node->owner & OWNER_PINNED));
-	attach(base, timer);
+	forward(base);
+	place(base, timer, expires, slack);
 unlock:
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return ret;
@@ -581,6 +635,265 @@ int cogwheel_reduce(struct cogwheel *cw, struct cogwheel_timer *timer,
 }
 EXPORT_SYMBOL_GPL(cogwheel_reduce);
 
+/**
+ * cogwheel_mod_lazy() - move a pending timer to a later tick, by a store
+ * @cw: the facility
+ * @timer: the timer
+ * @expires: due tick
+ *
+ * As cogwheel_mod(), but where the timer is pending, @expires is no earlier
+ * than its due tick and the kind allows it (WHEEL_LAZY), it takes no lock:
+ * expiry finds at the old due tick that the timer is due later, and arms it
+ * again. So the wheel is woken once more, for nothing; and among timers of the
+ * same tick it counts as armed when that is noticed. For timeouts that are put
+ * off far more often than they fire.
+ *
+ * Context: as cogwheel_mod().
+ * Return: 1 if the timer was pending, else 0.
+ */
+int cogwheel_mod_lazy(struct cogwheel *cw, struct cogwheel_timer *timer,
+		      u64 expires)
+{
+	struct wheel_node *node = &timer->node;
+	u64 old = READ_ONCE(node->expires);
+
+	if (!(cw->ops->traits & WHEEL_LAZY) || expires < old ||
+	    !owner_is_queued(READ_ONCE(node->owner)))
+		goto mod;
+	if (unlikely(!READ_ONCE(cw->lazy)))
+		WRITE_ONCE(cw->lazy, true);
+	/* Somebody else may have moved it. */
+	if (cmpxchg64(&node->expires, old, expires) != old)
+		goto mod;
+	/* Pairs with the barrier in step(): it sees the tick, or we see it. */
+	if (owner_is_queued(READ_ONCE(node->owner)))
+		return 1;
+mod:
+	return mod_any(cw, timer, expires, 0, LOCAL, MOD_ANY);
+}
+EXPORT_SYMBOL_GPL(cogwheel_mod_lazy);
+
+/* Several operations for one hold of a lock. */
+
+/* Lock the base of this CPU, or one that is online; interrupts are off. */
+static __always_inline void hold_base(struct cogwheel_hold *hold)
+{
+	struct cogwheel_base *base = local_base(hold->cw, 0);
+
+	for (;;) {
+		raw_spin_lock(&base->lock);
+		if (likely(base->online))
+			break;
+		raw_spin_unlock(&base->lock);
+		base = any_online_base(hold->cw);
+	}
+	forward(base);
+	hold->base = base;
+}
+
+/* Is a timer on the held base, and allowed to be there? */
+static __always_inline bool is_held(const struct cogwheel_hold *hold, u32 owner)
+{
+	return !((owner ^ hold->base->cpu) &
+		 (OWNER_BASE | OWNER_MIGRATING | OWNER_PINNED));
+}
+
+static noinline int mod_elsewhere(struct cogwheel_hold *hold,
+				  struct cogwheel_timer *timer, u64 expires,
+				  u64 slack)
+{
+	int ret;
+
+	raw_spin_unlock(&hold->base->lock);
+	ret = mod_any(hold->cw, timer, expires, slack, LOCAL, MOD_ANY);
+	hold_base(hold);
+	return ret;
+}
+
+static noinline int cancel_elsewhere(struct cogwheel_hold *hold,
+				     struct cogwheel_timer *timer)
+{
+	int ret;
+
+	raw_spin_unlock(&hold->base->lock);
+	ret = cogwheel_cancel(hold->cw, timer);
+	hold_base(hold);
+	return ret;
+}
+
+static __always_inline int mod_held(struct cogwheel_hold *hold,
+				    struct cogwheel_timer *timer, u64 expires,
+				    u64 slack)
+{
+	u32 owner = READ_ONCE(timer->node.owner);
+	int ret = 0;
+
+	if (unlikely(!is_held(hold, owner)))
+		return mod_elsewhere(hold, timer, expires, slack);
+	/* What is idle on this base, has nothing but its number. */
+	if (owner != hold->base->cpu) {
+		if (unlikely(owner & OWNER_SHUTDOWN))
+			return 0;
+		if (mod_is_idle(hold->cw, &timer->node, expires, slack, LOCAL,
+				MOD_ANY) && may_stay(hold->base, timer))
+			return 1;
+		ret = detach(hold->base, timer);
+	}
+	place(hold->base, timer, expires, slack);
+	return ret;
+}
+
+static __always_inline int cancel_held(struct cogwheel_hold *hold,
+				       struct cogwheel_timer *timer)
+{
+	u32 owner = READ_ONCE(timer->node.owner);
+
+	if (!(owner & (OWNER_QUEUED | OWNER_BATCHED | OWNER_MIGRATING)))
+		return 0;
+	if (unlikely(!is_held(hold, owner)))
+		return cancel_elsewhere(hold, timer);
+	return detach(hold->base, timer);
+}
+
+/**
+ * cogwheel_hold() - take the lock of this CPU's base for several operations
+ * @cw: the facility
+ * @hold: to be handed to those operations and to cogwheel_release()
+ *
+ * Interrupts are off until cogwheel_release(), so the caller sees to it that
+ * it is no more than WHEEL_BATCH operations until then. Nothing but
+ * cogwheel_mod_held() and cogwheel_cancel_held() may be called on the facility
+ * meanwhile. A timer that is on another CPU's base costs more: the lock is let
+ * go for it, and taken again.
+ *
+ * Context: any but NMI.
+ */
+void cogwheel_hold(struct cogwheel *cw, struct cogwheel_hold *hold)
+{
+	hold->cw = cw;
+	local_irq_save(hold->flags);
+	hold_base(hold);
+}
+EXPORT_SYMBOL_GPL(cogwheel_hold);
+
+/**
+ * cogwheel_mod_held() - cogwheel_mod_slack() by a caller who holds the lock
+ * @hold: from cogwheel_hold()
+ * @timer: the timer
+ * @expires: due tick
+ * @slack: as for cogwheel_mod_slack()
+ *
+ * Context: between cogwheel_hold() and cogwheel_release().
+ * Return: 1 if the timer was pending, else 0.
+ */
+int cogwheel_mod_held(struct cogwheel_hold *hold, struct cogwheel_timer *timer,
+		      u64 expires, u64 slack)
+{
+	return mod_held(hold, timer, expires, slack);
+}
+EXPORT_SYMBOL_GPL(cogwheel_mod_held);
+
+/**
+ * cogwheel_cancel_held() - cogwheel_cancel() by a caller who holds the lock
+ * @hold: from cogwheel_hold()
+ * @timer: the timer
+ *
+ * Context: between cogwheel_hold() and cogwheel_release().
+ * Return: 1 if the timer was pending, else 0.
+ */
+int cogwheel_cancel_held(struct cogwheel_hold *hold,
+			 struct cogwheel_timer *timer)
+{
+	return cancel_held(hold, timer);
+}
+EXPORT_SYMBOL_GPL(cogwheel_cancel_held);
+
+/**
+ * cogwheel_release() - the end of cogwheel_hold()
+ * @hold: what that was given
+ *
+ * Context: any but NMI; interrupts are as they were before cogwheel_hold().
+ */
+void cogwheel_release(struct cogwheel_hold *hold)
+{
+	raw_spin_unlock(&hold->base->lock);
+	local_irq_restore(hold->flags);
+}
+EXPORT_SYMBOL_GPL(cogwheel_release);
+
+/* Timers may lie anywhere: let all the misses of a piece overlap. */
+static __always_inline void
+prefetch_timers(struct cogwheel_timer *const *timers, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		prefetchw(&timers[i]->node);
+}
+
+/**
+ * cogwheel_mod_batch() - cogwheel_mod() of many timers
+ * @cw: the facility
+ * @timers: the timers
+ * @expires: the due tick of each
+ * @nr: how many
+ *
+ * In the order given. Interrupts are off for no more than WHEEL_BATCH timers
+ * at a time; other operations may come in between.
+ *
+ * Context: as cogwheel_mod().
+ * Return: how many of the timers were pending.
+ */
+unsigned int cogwheel_mod_batch(struct cogwheel *cw,
+				struct cogwheel_timer *const *timers,
+				const u64 *expires, unsigned int nr)
+{
+	struct cogwheel_hold hold;
+	unsigned int i, piece, pending = 0;
+
+	for (; nr; nr -= piece, timers += piece, expires += piece) {
+		piece = min_t(unsigned int, nr, WHEEL_BATCH);
+		prefetch_timers(timers, piece);
+		cogwheel_hold(cw, &hold);
+		for (i = 0; i < piece; i++)
+			pending += mod_held(&hold, timers[i], expires[i], 0);
+		cogwheel_release(&hold);
+	}
+	return pending;
+}
+EXPORT_SYMBOL_GPL(cogwheel_mod_batch);
+
+/**
+ * cogwheel_cancel_batch() - cogwheel_cancel() of many timers
+ * @cw: the facility
+ * @timers: the timers
+ * @nr: how many
+ *
+ * Interrupts are off for no more than WHEEL_BATCH timers at a time.
+ *
+ * Context: as cogwheel_cancel().
+ * Return: how many of the timers were pending.
+ */
+unsigned int cogwheel_cancel_batch(struct cogwheel *cw,
+				   struct cogwheel_timer *const *timers,
+				   unsigned int nr)
+{
+	struct cogwheel_hold hold;
+	unsigned int i, piece, pending = 0;
+
+	for (; nr; nr -= piece, timers += piece) {
+		piece = min_t(unsigned int, nr, WHEEL_BATCH);
+		prefetch_timers(timers, piece);
+		cogwheel_hold(cw, &hold);
+		for (i = 0; i < piece; i++)
+			pending += cancel_held(&hold, timers[i]);
+		cogwheel_release(&hold);
+	}
+	return pending;
+}
+EXPORT_SYMBOL_GPL(cogwheel_cancel_batch);
+
+/* With @running, tells on which base its expiry is just being worked on. */
 static __always_inline bool cancel(struct cogwheel *cw,
 				   struct cogwheel_timer *timer, bool shutdown,
 				   struct cogwheel_base **running)
@@ -594,9 +907,11 @@ static __always_inline bool cancel(struct cogwheel *cw,
 	if (shutdown)
 		WRITE_ONCE(timer->node.owner,
 			   timer->node.owner | OWNER_SHUTDOWN);
-	/* Pairs with the order in cogwheel_batch_take(). */
-	smp_rmb();
-	*running = READ_ONCE(base->running) == timer ? base : NULL;
+	if (running) {
+		/* Pairs with the order in cogwheel_batch_take(). */
+		smp_rmb();
+		*running = being_fired(base, timer) ? base : NULL;
+	}
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return ret;
 }
@@ -613,8 +928,7 @@ static int cancel_sync(struct cogwheel *cw, struct cogwheel_timer *timer,
 		ret |= cancel(cw, timer, shutdown, &running);
 		if (!running)
 			return ret;
-		/* Pairs with the releases in cogwheel_batch_take(), deliver() */
-		while (smp_load_acquire(&running->running) == timer)
+		while (being_fired(running, timer))
 			expiry_wait(running);
 	}
 }
@@ -631,12 +945,10 @@ static int cancel_sync(struct cogwheel *cw, struct cogwheel_timer *timer,
  */
 int cogwheel_cancel(struct cogwheel *cw, struct cogwheel_timer *timer)
 {
-	struct cogwheel_base *running;
-
 	if (!(READ_ONCE(timer->node.owner) &
 	      (OWNER_QUEUED | OWNER_BATCHED | OWNER_MIGRATING)))
 		return 0;
-	return cancel(cw, timer, false, &running);
+	return cancel(cw, timer, false, NULL);
 }
 EXPORT_SYMBOL_GPL(cogwheel_cancel);
 
@@ -668,9 +980,7 @@ EXPORT_SYMBOL_GPL(cogwheel_cancel_sync);
  */
 int cogwheel_shutdown(struct cogwheel *cw, struct cogwheel_timer *timer)
 {
-	struct cogwheel_base *running;
-
-	return cancel(cw, timer, true, &running);
+	return cancel(cw, timer, true, NULL);
 }
 EXPORT_SYMBOL_GPL(cogwheel_shutdown);
 
@@ -870,6 +1180,39 @@ struct cogwheel_timer *cogwheel_batch_take(struct cogwheel_batch *batch)
 }
 EXPORT_SYMBOL_GPL(cogwheel_batch_take);
 
+/**
+ * cogwheel_batch_take_all() - all timers of a batch at once
+ * @batch: what the expire function was given
+ * @nr: set to the number of entries of what is returned
+ *
+ * For whoever needs no chance to cancel or move a timer while he is at work on
+ * those before it: all of them are idle from now on, and may be armed again.
+ * cogwheel_cancel_sync() waits for each of them until the expire function
+ * returns, so that function must not call it.
+ *
+ * Context: inside of the expire function.
+ * Return: the timers' nodes (see cogwheel_node_timer()), in order, and NULL in
+ * place of one that was cancelled or moved before. Valid until the expire
+ * function returns.
+ */
+struct wheel_node *const *cogwheel_batch_take_all(struct cogwheel_batch *batch,
+						  unsigned int *nr)
+{
+	struct cogwheel_base *base = batch->base;
+	unsigned int first = batch->pos;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&base->lock, flags);
+	WRITE_ONCE(base->taken, true);
+	raw_spin_unlock_irqrestore(&base->lock, flags);
+	/* Pairs with being_fired(): what was done to the last one is done. */
+	smp_store_release(&base->running, NULL);
+	*nr = base->batch.nr - first;
+	batch->pos = base->batch.nr;
+	return &base->batch.node[first];
+}
+EXPORT_SYMBOL_GPL(cogwheel_batch_take_all);
+
 static u64 call_functions(struct cogwheel_batch *batch)
 {
 	struct cogwheel_timer *timer;
@@ -915,10 +1258,35 @@ static u64 deliver(struct cogwheel_base *base)
 	} else {
 		limit = call_functions(&batch);
 	}
-	/* Pairs with cancel_sync(): what the function did, is done. */
+	/* Both pair with being_fired(): what the function did, is done. */
+	if (base->taken) {
+		memset(base->batch.node, 0,
+		       base->batch.nr * sizeof(*base->batch.node));
+		smp_store_release(&base->taken, false);
+	}
 	smp_store_release(&base->running, NULL);
 	expiry_unlock(base);
 	return limit;
+}
+
+/* Arm again what a lazy move has made due later; the base's lock is held. */
+static void put_off(struct cogwheel_base *base)
+{
+	struct wheel_batch *batch = &base->batch;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < batch->nr; i++) {
+		struct wheel_node *node = batch->node[i];
+
+		if (likely(READ_ONCE(node->expires) <= base->wheel->now))
+			continue;
+		batch->node[i] = NULL;
+		WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
+			   (node->owner & OWNER_PINNED));
+		attach(base, to_timer(node));
+		nr++;
+	}
+	base->fired -= nr;
 }
 
 /*
@@ -945,6 +1313,10 @@ static bool step(struct cogwheel_base *base, u64 to)
 	}
 	base->pending -= batch->nr;
 	base->fired += batch->nr;
+	/* Pairs with cmpxchg in cogwheel_mod_lazy(). */
+	smp_mb();
+	if (unlikely(READ_ONCE(base->cw->lazy)))
+		put_off(base);
 	if (unlikely(base->wheel->upkeep))
 		irq_work_queue(&base->upkeep_kick);
 	return done;
@@ -1257,6 +1629,7 @@ static void evacuate(struct cogwheel_base *from)
 		local_irq_disable();
 		raw_spin_lock(&first->lock);
 		raw_spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
+		forward(to);
 		for (budget = WHEEL_BATCH; to->online && budget; budget--) {
 			node = cw->ops->first(from->wheel);
 			more = node;

@@ -18,6 +18,7 @@
 #ifndef _COGWHEEL_H
 #define _COGWHEEL_H
 
+#include <linux/container_of.h>
 #include <linux/types.h>
 #include "wheels/wheel.h"
 
@@ -74,7 +75,7 @@ struct cogwheel_timer {
  * @data: its cogwheel_config.data
  * @tick: the tick at which they fired
  *
- * The rest is for cogwheel_batch_take() only.
+ * The rest is for cogwheel_batch_take() and cogwheel_batch_take_all() only.
  */
 struct cogwheel_batch {
 	struct cogwheel *cw;
@@ -97,7 +98,7 @@ struct cogwheel_batch {
  * @one_base: a single wheel for all CPUs, instead of one for each. Always so
  *	with COGWHEEL_MANUAL. The order of arming then holds across CPUs.
  * @expire: takes a batch of expired timers, instead of a call of each timer's
- *	function; see cogwheel_batch_take()
+ *	function; see cogwheel_batch_take() and cogwheel_batch_take_all()
  * @data: for @expire
  */
 struct cogwheel_config {
@@ -135,6 +136,20 @@ struct cogwheel_stats {
 	u32 bases;
 };
 
+/**
+ * struct cogwheel_hold - the lock of a base, held for several operations
+ * @cw: the facility
+ *
+ * Between cogwheel_hold() and cogwheel_release() interrupts are off and other
+ * CPUs may wait: do no more than WHEEL_BATCH operations in one hold.
+ */
+struct cogwheel_hold {
+	struct cogwheel *cw;
+	/* private: */
+	struct cogwheel_base *base;
+	unsigned long flags;
+};
+
 struct cogwheel *cogwheel_create(const struct cogwheel_config *config);
 void cogwheel_destroy(struct cogwheel *cw);
 
@@ -160,10 +175,25 @@ int cogwheel_arm_on(struct cogwheel *cw, struct cogwheel_timer *timer,
 		    u64 delay, int cpu);
 int cogwheel_reduce(struct cogwheel *cw, struct cogwheel_timer *timer,
 		    u64 expires);
+int cogwheel_mod_lazy(struct cogwheel *cw, struct cogwheel_timer *timer,
+		      u64 expires);
+unsigned int cogwheel_mod_batch(struct cogwheel *cw,
+				struct cogwheel_timer *const *timers,
+				const u64 *expires, unsigned int nr);
 int cogwheel_cancel(struct cogwheel *cw, struct cogwheel_timer *timer);
+unsigned int cogwheel_cancel_batch(struct cogwheel *cw,
+				   struct cogwheel_timer *const *timers,
+				   unsigned int nr);
 int cogwheel_cancel_sync(struct cogwheel *cw, struct cogwheel_timer *timer);
 int cogwheel_shutdown(struct cogwheel *cw, struct cogwheel_timer *timer);
 int cogwheel_shutdown_sync(struct cogwheel *cw, struct cogwheel_timer *timer);
+
+void cogwheel_hold(struct cogwheel *cw, struct cogwheel_hold *hold);
+int cogwheel_mod_held(struct cogwheel_hold *hold, struct cogwheel_timer *timer,
+		      u64 expires, u64 slack);
+int cogwheel_cancel_held(struct cogwheel_hold *hold,
+			 struct cogwheel_timer *timer);
+void cogwheel_release(struct cogwheel_hold *hold);
 
 bool cogwheel_pending(struct cogwheel *cw, const struct cogwheel_timer *timer);
 u64 cogwheel_remaining(struct cogwheel *cw, const struct cogwheel_timer *timer);
@@ -175,6 +205,20 @@ u64 cogwheel_next(struct cogwheel *cw);
 u64 cogwheel_count(struct cogwheel *cw);
 int cogwheel_advance(struct cogwheel *cw, u64 to, u64 *reached);
 struct cogwheel_timer *cogwheel_batch_take(struct cogwheel_batch *batch);
+struct wheel_node *const *cogwheel_batch_take_all(struct cogwheel_batch *batch,
+						  unsigned int *nr);
+
+/**
+ * cogwheel_node_timer() - the timer that a node is part of
+ * @node: a node, not NULL
+ *
+ * Return: the timer.
+ */
+static inline struct cogwheel_timer *
+cogwheel_node_timer(const struct wheel_node *node)
+{
+	return container_of(node, struct cogwheel_timer, node);
+}
 
 const struct wheel_ops *cogwheel_kind(const struct cogwheel *cw);
 void cogwheel_geometry(struct cogwheel *cw, struct wheel_geometry *geometry);

@@ -51,6 +51,8 @@
  *	compared, never followed: it may be freed memory.
  * @batch: the timers that expired in the current step. The slots are claims:
  *	he who replaces a node by NULL with cmpxchg may use the timer.
+ * @taken: all of @batch has been taken at once and is being worked on; written
+ *	to true under @lock. Its nodes are only compared, as @running is.
  * @fired: statistics, see struct cogwheel_stats
  * @wakeups: the same
  * @irqoff_max: the same, in ns
@@ -74,6 +76,7 @@ struct cogwheel_base {
 	struct cogwheel *cw;
 	struct cogwheel_timer *running;
 	struct wheel_batch batch;
+	bool taken;
 	u64 fired;
 	u64 wakeups;
 	u64 irqoff_max;
@@ -94,6 +97,7 @@ struct cogwheel_base {
  * @clock: what moves it
  * @one_base: @base[0] serves all CPUs
  * @slack: the kind reads a timer's slack
+ * @lazy: somebody has used cogwheel_mod_lazy(), and the kind allows it
  * @extra: ticks to add to a relative delay, since a part of the current tick
  *	has passed already
  * @tick_ns: tick length of COGWHEEL_MONOTONIC
@@ -115,6 +119,7 @@ struct cogwheel {
 	enum cogwheel_clock clock;
 	bool one_base;
 	bool slack;
+	bool lazy;
 	u32 extra;
 	u64 tick_ns;
 	u64 tick_inverse;

@@ -82,9 +82,11 @@ static void hp_fired(struct cogwheel_timer *timer)
 }
 
 static struct hp *hp_create(const struct wheel_ops *ops,
-			    enum cogwheel_clock clock)
+			    enum cogwheel_clock clock,
+			    u64 (*expire)(struct cogwheel_batch *batch))
 {
 	struct cogwheel_config config = { .kind = ops->name, .clock = clock,
+		.expire = expire,
 		.tick_ns = clock == COGWHEEL_MONOTONIC ? NSEC_PER_MSEC : 0 };
 	struct hp *hp = kvzalloc(sizeof(*hp), GFP_KERNEL);
 	unsigned int i;
@@ -166,7 +168,7 @@ static int hotplug_init(struct kunit *test)
 	for (i = 0; i < NR_HP; i++) {
 		all[i] = hp_create(wheel_kinds[i / NR_CLOCKS],
 				   i % NR_CLOCKS ? COGWHEEL_JIFFIES :
-						   COGWHEEL_MONOTONIC);
+						   COGWHEEL_MONOTONIC, NULL);
 		if (!all[i])
 			return -ENOMEM;
 	}
@@ -465,6 +467,70 @@ static void storm_fired(struct cogwheel_timer *timer)
 	atomic_dec(&t->fires);
 }
 
+/* The same where all of a batch is taken at once: then all of it is at work. */
+static u64 storm_take_all(struct cogwheel_batch *batch)
+{
+	struct wheel_node *const *node;
+	unsigned int i, nr;
+
+	node = cogwheel_batch_take_all(batch, &nr);
+	for (i = 0; i < nr; i++)
+		if (node[i] &&
+		    atomic_inc_return(&hp_of(cogwheel_node_timer(node[i]))->fires) != 1)
+			atomic_inc(&storm->restless);
+	for (i = 0; i < nr; i++) {
+		if (!node[i])
+			continue;
+		atomic_dec(&hp_of(cogwheel_node_timer(node[i]))->fires);
+		storm_fired(cogwheel_node_timer(node[i]));
+		atomic_inc(&hp_of(cogwheel_node_timer(node[i]))->fires);
+	}
+	udelay(5);
+	for (i = 0; i < nr; i++)
+		if (node[i])
+			atomic_dec(&hp_of(cogwheel_node_timer(node[i]))->fires);
+	return U64_MAX;
+}
+
+/* Some timers by one call, and some while the lock is held. */
+static void storm_many(u64 *rnd)
+{
+	u64 now = cogwheel_now(storm->cw), due[STORM_TIMERS];
+	struct cogwheel_timer *timer[STORM_TIMERS];
+	unsigned int i, nr = 1 + model_below(rnd, STORM_TIMERS);
+	struct cogwheel_hold hold;
+	int ret = 0;
+
+	for (i = 0; i < nr; i++) {
+		timer[i] = &storm->timer[i].timer;
+		due[i] = now + model_below(rnd, 4);
+	}
+	switch (model_below(rnd, 4)) {
+	case 0:
+		atomic_add(nr - cogwheel_mod_batch(storm->cw, timer, due, nr),
+			   &storm->armed);
+		break;
+	case 1:
+		atomic_add(cogwheel_cancel_batch(storm->cw, timer, nr),
+			   &storm->cancelled);
+		break;
+	case 2:
+		cogwheel_hold(storm->cw, &hold);
+		for (i = 0; i < nr; i++)
+			ret += cogwheel_mod_held(&hold, timer[i], due[i], 0);
+		cogwheel_release(&hold);
+		atomic_add(nr - ret, &storm->armed);
+		break;
+	default:
+		cogwheel_hold(storm->cw, &hold);
+		for (i = 0; i < nr; i++)
+			ret += cogwheel_cancel_held(&hold, timer[i]);
+		cogwheel_release(&hold);
+		atomic_add(ret, &storm->cancelled);
+		break;
+	}
+}
+
 static void storm_own(struct hp_timer *t, u64 delay, int cpu)
 {
 	int ret;
@@ -491,7 +557,7 @@ static int storm_thread(void *arg)
 		int cpu = model_below(&rnd, 2) ? victim : other;
 		int ret;
 
-		switch (model_below(&rnd, 8)) {
+		switch (model_below(&rnd, 12)) {
 		case 0 ... 1:
 			ret = cogwheel_arm(storm->cw, &t->timer, delay);
 			atomic_add(!ret, &storm->armed);
@@ -508,6 +574,14 @@ static int storm_thread(void *arg)
 		case 5 ... 6:
 			ret = cogwheel_cancel(storm->cw, &t->timer);
 			atomic_add(ret, &storm->cancelled);
+			break;
+		case 7 ... 8:
+			ret = cogwheel_mod_lazy(storm->cw, &t->timer,
+						cogwheel_now(storm->cw) + delay);
+			atomic_add(!ret, &storm->armed);
+			break;
+		case 9:
+			storm_many(&rnd);
 			break;
 		default:
 			storm_own(&storm->timer[STORM_TIMERS + number], delay, cpu);
@@ -582,6 +656,22 @@ static void a_storm_of_calls_adds_up(struct kunit *test)
 		run_storm(test, all[i], false);
 }
 
+static void a_storm_of_batches_adds_up(struct kunit *test)
+{
+	unsigned int i;
+	struct hp *hp;
+
+	need_two_cpus(test);
+	kunit_info(test, "seed=%llu\n", seed);
+	for (i = 0; i < WHEEL_NR_KINDS; i++) {
+		hp = hp_create(wheel_kinds[i], COGWHEEL_MONOTONIC,
+			       storm_take_all);
+		KUNIT_ASSERT_NOT_NULL(test, hp);
+		run_storm(test, hp, false);
+		hp_destroy(hp);
+	}
+}
+
 static void a_storm_survives_hotplug(struct kunit *test)
 {
 	unsigned int i;
@@ -646,6 +736,7 @@ static struct kunit_case hotplug_cases[] = {
 	KUNIT_CASE(a_remote_arm_gets_through),
 	KUNIT_CASE(cancel_waits_for_another_cpu),
 	KUNIT_CASE(a_storm_of_calls_adds_up),
+	KUNIT_CASE(a_storm_of_batches_adds_up),
 	KUNIT_CASE(a_storm_survives_hotplug),
 	{}
 };
