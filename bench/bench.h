@@ -99,18 +99,34 @@ enum bench_workload {
 	BENCH_NR_WORKLOADS
 };
 
-enum bench_form { BENCH_CALL, BENCH_BATCH, BENCH_NODE };
+enum bench_form {
+	BENCH_CALL,	/* an operation is a call */
+	BENCH_BATCH,	/* a call for many, or expired timers taken all at once */
+	BENCH_LOCKED,	/* the caller holds the lock, for WHEEL_BATCH of them */
+	BENCH_LAZY,	/* a store instead of an operation */
+	BENCH_NODE,	/* the caller's struct, not an operation */
+};
 enum bench_layout { BENCH_ORDERED, BENCH_SCATTERED, BENCH_NR_LAYOUTS };
 enum bench_cache { BENCH_WARM, BENCH_COLD, BENCH_NR_CACHES };
 
 /* One line of the CSV for each subject, n, layout and cache. */
 enum bench_row {
 	ROW_ARM,
+	ROW_ARM_BATCH,
+	ROW_ARM_LOCKED,
 	ROW_CANCEL,
+	ROW_CANCEL_BATCH,
+	ROW_CANCEL_LOCKED,
 	ROW_ARM_CANCEL,
+	ROW_ARM_CANCEL_LOCKED,
 	ROW_REARM_SAME,
 	ROW_REARM_LATER,
+	ROW_REARM_LATER_BATCH,
+	ROW_REARM_LATER_LOCKED,
+	ROW_REARM_LATER_LAZY,
 	ROW_REARM_EARLIER,
+	ROW_REARM_EARLIER_BATCH,
+	ROW_REARM_EARLIER_LOCKED,
 	ROW_SPREAD,
 	ROW_SPREAD_BATCH,
 	ROW_PILEUP,
@@ -246,7 +262,15 @@ bench_item(const struct bench_ctx *c, unsigned int i)
  * @rearm_same: for each item, arm it for the due tick that it has
  * @rearm_later: for each item, arm it args[i] + BENCH_LATER ticks from now
  * @cancel: cancel each item
+ * @arm_batch: as @arm, many by one call
+ * @arm_locked: as @arm, many for one hold of the lock
+ * @later_batch: as @rearm_later, many by one call
+ * @later_locked: as @rearm_later, many for one hold of the lock
+ * @later_lazy: as @rearm_later, without a lock
+ * @cancel_batch: as @cancel, many by one call
+ * @cancel_locked: as @cancel, many for one hold of the lock
  * @pair: arm and cancel one more timer, again and again
+ * @pair_locked: the same, many for one hold of the lock
  * @next: ask for the next tick, again and again
  * @advance: move the clock by so many ticks, again and again
  * @arm_at: for each item, arm it for @base + args[i]
@@ -268,7 +292,15 @@ struct bench_ops {
 	bool (*rearm_same)(struct bench_ctx *c);
 	bool (*rearm_later)(struct bench_ctx *c);
 	bool (*cancel)(struct bench_ctx *c);
+	bool (*arm_batch)(struct bench_ctx *c);
+	bool (*arm_locked)(struct bench_ctx *c);
+	bool (*later_batch)(struct bench_ctx *c);
+	bool (*later_locked)(struct bench_ctx *c);
+	bool (*later_lazy)(struct bench_ctx *c);
+	bool (*cancel_batch)(struct bench_ctx *c);
+	bool (*cancel_locked)(struct bench_ctx *c);
 	void (*pair)(struct bench_ctx *c, u64 times);
+	void (*pair_locked)(struct bench_ctx *c, u64 times);
 	void (*next)(struct bench_ctx *c, u64 times);
 	void (*advance)(struct bench_ctx *c, u64 times, u64 ticks);
 	bool (*arm_at)(struct bench_ctx *c);
@@ -394,6 +426,7 @@ struct bench_row_name {
 
 extern const struct bench_row_name bench_row_name[BENCH_NR_ROWS];
 extern const char *const bench_workload_name[BENCH_NR_WORKLOADS];
+extern const char *const bench_form_name[];
 extern const char *const bench_layout_name[BENCH_NR_LAYOUTS];
 extern const char *const bench_cache_name[BENCH_NR_CACHES];
 u64 bench_median(u64 *sample, unsigned int nr);

@@ -72,6 +72,36 @@ bench_each(struct bench_ctx *c,
 	return i == n;
 }
 
+/*
+ * Do @op for every WHEEL_BATCH items at a time, in the order of the layout; it
+ * returns the sum of what the operations return.
+ */
+static __always_inline bool
+bench_pieces(struct bench_ctx *c,
+	     int (*const op)(struct bench_ctx *c, const u32 *order,
+			     const u32 *args, unsigned int nr))
+{
+	unsigned int i = 0, n = c->n;
+	long hits = 0;
+
+	while (i < n) {
+		unsigned int first = i, end = min(n, i + c->chunk);
+
+		bench_begin(c);
+		while (i < end) {
+			unsigned int nr = min_t(unsigned int, n - i,
+						WHEEL_BATCH);
+
+			hits += op(c, c->order + i, c->args + i, nr);
+			i += nr;
+		}
+		if (!bench_end(c, i - first))
+			break;
+	}
+	c->hits = hits;
+	return i == n;
+}
+
 /* Do @op again and again, @times or until it took long enough. */
 static __always_inline void
 bench_repeat(struct bench_ctx *c, u64 times, u64 arg,
@@ -98,6 +128,12 @@ bench_repeat(struct bench_ctx *c, u64 times, u64 arg,
 	static bool subject##_each_##what(struct bench_ctx *c)		\
 	{								\
 		return bench_each(c, subject##_##what);			\
+	}
+
+#define BENCH_PIECES(subject, what)					\
+	static bool subject##_pieces_##what(struct bench_ctx *c)	\
+	{								\
+		return bench_pieces(c, subject##_##what);		\
 	}
 
 #define BENCH_REPEAT(subject, what)					\

@@ -18,11 +18,21 @@
 
 const struct bench_row_name bench_row_name[BENCH_NR_ROWS] = {
 	[ROW_ARM]		= { BENCH_ARM, BENCH_CALL, "" },
+	[ROW_ARM_BATCH]		= { BENCH_ARM, BENCH_BATCH, "" },
+	[ROW_ARM_LOCKED]	= { BENCH_ARM, BENCH_LOCKED, "" },
 	[ROW_CANCEL]		= { BENCH_CANCEL, BENCH_CALL, "" },
+	[ROW_CANCEL_BATCH]	= { BENCH_CANCEL, BENCH_BATCH, "" },
+	[ROW_CANCEL_LOCKED]	= { BENCH_CANCEL, BENCH_LOCKED, "" },
 	[ROW_ARM_CANCEL]	= { BENCH_ARM_CANCEL, BENCH_CALL, "" },
+	[ROW_ARM_CANCEL_LOCKED]	= { BENCH_ARM_CANCEL, BENCH_LOCKED, "" },
 	[ROW_REARM_SAME]	= { BENCH_REARM_SAME, BENCH_CALL, "" },
 	[ROW_REARM_LATER]	= { BENCH_REARM_LATER, BENCH_CALL, "" },
+	[ROW_REARM_LATER_BATCH]	= { BENCH_REARM_LATER, BENCH_BATCH, "" },
+	[ROW_REARM_LATER_LOCKED] = { BENCH_REARM_LATER, BENCH_LOCKED, "" },
+	[ROW_REARM_LATER_LAZY]	= { BENCH_REARM_LATER, BENCH_LAZY, "" },
 	[ROW_REARM_EARLIER]	= { BENCH_REARM_EARLIER, BENCH_CALL, "" },
+	[ROW_REARM_EARLIER_BATCH] = { BENCH_REARM_EARLIER, BENCH_BATCH, "" },
+	[ROW_REARM_EARLIER_LOCKED] = { BENCH_REARM_EARLIER, BENCH_LOCKED, "" },
 	[ROW_SPREAD]		= { BENCH_EXPIRE_SPREAD, BENCH_CALL, "" },
 	[ROW_SPREAD_BATCH]	= { BENCH_EXPIRE_SPREAD, BENCH_BATCH, "" },
 	[ROW_PILEUP]		= { BENCH_EXPIRE_PILEUP, BENCH_CALL, "" },
@@ -74,9 +84,11 @@ const char *const bench_cache_name[BENCH_NR_CACHES] = {
 	[BENCH_COLD]		= "cold",
 };
 
-static const char *const bench_form_name[] = {
+const char *const bench_form_name[] = {
 	[BENCH_CALL]		= "call",
 	[BENCH_BATCH]		= "batch",
+	[BENCH_LOCKED]		= "locked",
+	[BENCH_LAZY]		= "lazy",
 	[BENCH_NODE]		= "node",
 };
 
@@ -435,6 +447,25 @@ static bool bench_table_has(const struct bench_result *r, unsigned int subject,
 	return false;
 }
 
+/* How a row differs from the plain call, for a reader who has only the table. */
+static const char *bench_form_brief(const struct bench_row_name *name)
+{
+	switch (name->form) {
+	case BENCH_BATCH:
+		if (name->workload == BENCH_EXPIRE_SPREAD ||
+		    name->workload == BENCH_EXPIRE_PILEUP ||
+		    name->workload == BENCH_MIXED)
+			return ", handed over in batches";
+		return ", many by one call";
+	case BENCH_LOCKED:
+		return ", 64 for one hold of the lock";
+	case BENCH_LAZY:
+		return ", by a store";
+	default:
+		return "";
+	}
+}
+
 static void bench_table_head(struct seq_file *m, const struct bench_result *r,
 			     enum bench_row row, enum bench_layout layout,
 			     enum bench_cache cache)
@@ -444,8 +475,7 @@ static void bench_table_head(struct seq_file *m, const struct bench_result *r,
 
 	if (layout == BENCH_ORDERED && cache == BENCH_WARM)
 		seq_printf(m, "%s%s: %s%s%s\n", bench_workload_name[name->workload],
-			   name->form == BENCH_BATCH ?
-			   ", handed over in batches" : "",
+			   bench_form_brief(name),
 			   bench_workload_brief[name->workload],
 			   *name->param ? ", " : "", name->param);
 	seq_printf(m, "  %-9s %-4s", bench_layout_name[layout],

@@ -153,10 +153,10 @@ static void bench_fault(struct bench_run *run, enum bench_row row,
 	struct bench_sum *sum = &run->sum[row];
 
 	if (sum->status != BENCH_ERROR)
-		pr_err("%s, %s%s, n=%u, %s, %s: %s: %llu instead of %llu\n",
+		pr_err("%s, %s (%s), n=%u, %s, %s: %s: %llu instead of %llu\n",
 		       run->plan->subject[run->subject].name,
 		       bench_workload_name[bench_row_name[row].workload],
-		       bench_row_name[row].form == BENCH_BATCH ? " (batch)" : "",
+		       bench_form_name[bench_row_name[row].form],
 		       run->ctx.n, bench_layout_name[run->layout],
 		       bench_cache_name[run->cache], what, is, should);
 	sum->status = BENCH_ERROR;
@@ -286,28 +286,134 @@ static void bench_expect(struct bench_run *run, enum bench_row row, long hits)
 			    hits);
 }
 
+/* One hot timer: nothing is scattered, nor cold. */
+static bool bench_has_pair(const struct bench_run *run)
+{
+	return run->layout == BENCH_ORDERED && run->cache == BENCH_WARM;
+}
+
+/* The plain calls: arm, move in every way, cancel. */
+static bool bench_calls(struct bench_run *run, bool first)
+{
+	struct bench_ctx *c = &run->ctx;
+	const struct bench_ops *ops = c->subject->ops;
+
+	if (!bench_pass(run, ROW_ARM, ops->arm, run->delay))
+		return false;
+	bench_expect(run, ROW_ARM, 0);
+	if (!bench_pass(run, ROW_REARM_SAME, ops->rearm_same, run->delay) ||
+	    !bench_pass(run, ROW_REARM_LATER, ops->rearm_later, run->delay) ||
+	    !bench_pass(run, ROW_REARM_EARLIER, ops->arm, run->delay))
+		return false;
+	if (first) {
+		bench_again(run, ROW_NEXT, ops->next);
+		if (bench_has_pair(run)) {
+			bench_again(run, ROW_ARM_CANCEL, ops->pair);
+			bench_again(run, ROW_ARM_CANCEL_LOCKED,
+				    ops->pair_locked);
+		}
+	}
+	if (!bench_pass(run, ROW_CANCEL, ops->cancel, run->zero))
+		return false;
+	/* So all were pending, whatever was done to them before. */
+	bench_expect(run, ROW_CANCEL, c->n);
+	return true;
+}
+
+/* The same work in another form, as far as the subject has it. */
+static bool bench_form(struct bench_run *run, enum bench_row arm,
+		       bool (*arm_loop)(struct bench_ctx *c),
+		       enum bench_row later,
+		       bool (*later_loop)(struct bench_ctx *c),
+		       enum bench_row earlier, enum bench_row cancel,
+		       bool (*cancel_loop)(struct bench_ctx *c))
+{
+	struct bench_ctx *c = &run->ctx;
+
+	if (!bench_pass(run, arm, arm_loop, run->delay))
+		return false;
+	bench_expect(run, arm, 0);
+	if (!bench_pass(run, later, later_loop, run->delay))
+		return false;
+	bench_expect(run, later, c->n);
+	if (!bench_pass(run, earlier, arm_loop, run->delay))
+		return false;
+	bench_expect(run, earlier, c->n);
+	if (!bench_pass(run, cancel, cancel_loop, run->zero))
+		return false;
+	bench_expect(run, cancel, c->n);
+	return true;
+}
+
+static bool bench_forms(struct bench_run *run)
+{
+	const struct bench_ops *ops = run->ctx.subject->ops;
+
+	return bench_form(run, ROW_ARM_BATCH, ops->arm_batch,
+			  ROW_REARM_LATER_BATCH, ops->later_batch,
+			  ROW_REARM_EARLIER_BATCH, ROW_CANCEL_BATCH,
+			  ops->cancel_batch) &&
+	       bench_form(run, ROW_ARM_LOCKED, ops->arm_locked,
+			  ROW_REARM_LATER_LOCKED, ops->later_locked,
+			  ROW_REARM_EARLIER_LOCKED, ROW_CANCEL_LOCKED,
+			  ops->cancel_locked);
+}
+
+/* Moved by stores, which leave the wheel as it was armed before. */
+static bool bench_lazy(struct bench_run *run)
+{
+	struct bench_ctx *c = &run->ctx;
+	const struct bench_ops *ops = c->subject->ops;
+
+	c->args = run->delay;
+	if (!ops->arm(c))
+		return false;
+	if (!bench_pass(run, ROW_REARM_LATER_LAZY, ops->later_lazy, run->delay))
+		return false;
+	bench_expect(run, ROW_REARM_LATER_LAZY, c->n);
+	return ops->cancel(c);
+}
+
+/* What a subject has no such operation for. */
+static void bench_not_there(struct bench_run *run, u32 rows)
+{
+	unsigned int row;
+
+	for (row = 0; row < BENCH_NR_ROWS; row++)
+		if (rows & BIT(row))
+			run->sum[row].status = BENCH_NA;
+}
+
+#define BENCH_ROWS_PAIR	(BIT(ROW_ARM_CANCEL) | BIT(ROW_ARM_CANCEL_LOCKED))
+#define BENCH_ROWS_FORMS						\
+	(BIT(ROW_ARM_BATCH) | BIT(ROW_ARM_LOCKED) |			\
+	 BIT(ROW_REARM_LATER_BATCH) | BIT(ROW_REARM_LATER_LOCKED) |	\
+	 BIT(ROW_REARM_EARLIER_BATCH) | BIT(ROW_REARM_EARLIER_LOCKED) |	\
+	 BIT(ROW_CANCEL_BATCH) | BIT(ROW_CANCEL_LOCKED))
+#define BENCH_ROWS_RUNNING						\
+	(BIT(ROW_ARM) | BIT(ROW_REARM_SAME) | BIT(ROW_REARM_LATER) |	\
+	 BIT(ROW_REARM_EARLIER) | BIT(ROW_NEXT) | BIT(ROW_CANCEL) |	\
+	 BENCH_ROWS_PAIR | BENCH_ROWS_FORMS | BIT(ROW_REARM_LATER_LAZY))
+
 /* `arm`, `rearm_*`, `cancel`, `next`, `arm_cancel` on a clock that runs. */
 static void bench_running(struct bench_run *run)
 {
-	static const enum bench_row rows[] = {
-		ROW_ARM, ROW_REARM_SAME, ROW_REARM_LATER, ROW_REARM_EARLIER,
-		ROW_NEXT, ROW_ARM_CANCEL, ROW_CANCEL,
-	};
+	const struct bench_subject *subject = &run->plan->subject[run->subject];
+	const struct bench_ops *ops = subject->ops;
+	const bool lazy = subject->kind && subject->kind->traits & WHEEL_LAZY;
 	struct bench_ctx *c = &run->ctx;
-	const struct bench_ops *ops;
-	unsigned int pass, passes, i;
-	u32 mask = 0;
+	unsigned int pass, passes, row;
+	u32 absent = 0;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		mask |= BIT(rows[i]);
-	/* One hot timer: nothing is scattered, nor cold. */
-	if (run->layout != BENCH_ORDERED || run->cache != BENCH_WARM) {
-		run->sum[ROW_ARM_CANCEL].status = BENCH_NA;
-		mask &= ~BIT(ROW_ARM_CANCEL);
-	}
-	if (!bench_open(run, BENCH_RUNNING, mask))
+	if (!bench_has_pair(run))
+		absent |= BENCH_ROWS_PAIR;
+	if (!ops->arm_batch)
+		absent |= BENCH_ROWS_FORMS;
+	if (!lazy)
+		absent |= BIT(ROW_REARM_LATER_LAZY);
+	bench_not_there(run, absent);
+	if (!bench_open(run, BENCH_RUNNING, BENCH_ROWS_RUNNING & ~absent))
 		return;
-	ops = c->subject->ops;
 	if (run->cache == BENCH_COLD)
 		passes = clamp(BENCH_COLD_OPS / c->n, 1U, BENCH_COLD_PASSES);
 	else
@@ -315,32 +421,18 @@ static void bench_running(struct bench_run *run)
 			     c->n, 1U);
 	for (pass = 0; pass < passes; pass++) {
 		run->group = pass * BENCH_GROUPS / passes;
-		if (!bench_pass(run, ROW_ARM, ops->arm, run->delay))
+		if (!bench_calls(run, !pass) ||
+		    (ops->arm_batch && !bench_forms(run)) ||
+		    (lazy && !bench_lazy(run)))
 			break;
-		bench_expect(run, ROW_ARM, 0);
-		if (!bench_pass(run, ROW_REARM_SAME, ops->rearm_same,
-				run->delay) ||
-		    !bench_pass(run, ROW_REARM_LATER, ops->rearm_later,
-				run->delay) ||
-		    !bench_pass(run, ROW_REARM_EARLIER, ops->arm, run->delay))
-			break;
-		if (!pass) {
-			/* These put the group back to 0. */
-			bench_again(run, ROW_NEXT, ops->next);
-			if (mask & BIT(ROW_ARM_CANCEL))
-				bench_again(run, ROW_ARM_CANCEL, ops->pair);
-		}
-		if (!bench_pass(run, ROW_CANCEL, ops->cancel, run->zero))
-			break;
-		/* So all were pending, whatever was done to them before. */
-		bench_expect(run, ROW_CANCEL, c->n);
 	}
 	run->group = 0;
 	bench_check_fires(run, ROW_CANCEL, NULL);
 	/* What was not reached, for the budget was used up, is refused too. */
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (run->sum[rows[i]].status == BENCH_NONE)
-			run->sum[rows[i]].status = BENCH_REFUSED;
+	for (row = 0; row < BENCH_NR_ROWS; row++)
+		if (BENCH_ROWS_RUNNING & BIT(row) &&
+		    run->sum[row].status == BENCH_NONE)
+			run->sum[row].status = BENCH_REFUSED;
 	ops->close(c);
 }
 

@@ -10,6 +10,7 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 
 #include "loops.h"
 
@@ -21,10 +22,13 @@ static void cog_fired(struct cogwheel_timer *timer)
 /* The same for each timer, but taken over in batches. */
 static u64 cog_fired_batch(struct cogwheel_batch *batch)
 {
-	struct cogwheel_timer *timer;
+	struct wheel_node *const *node;
+	unsigned int i, nr;
 
-	while ((timer = cogwheel_batch_take(batch)))
-		cog_fired(timer);
+	node = cogwheel_batch_take_all(batch, &nr);
+	for (i = 0; i < nr; i++)
+		if (node[i])
+			cog_fired(cogwheel_node_timer(node[i]));
 	return U64_MAX;
 }
 
@@ -59,6 +63,145 @@ cog_cancel(struct bench_ctx *c, struct bench_item *item, u32 arg)
 }
 
 BENCH_EACH(cog, cancel)
+
+static __always_inline int
+cog_later_lazy(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_mod_lazy(c->cw, &item->cog,
+				 cogwheel_due(c->cw, arg + BENCH_LATER));
+}
+
+BENCH_EACH(cog, later_lazy)
+
+/* The forms for many: what a caller has to set up for them is timed, too. */
+
+static __always_inline int
+cog_mod_batch(struct bench_ctx *c, const u32 *order, const u32 *args,
+	      unsigned int nr, u64 delay)
+{
+	struct cogwheel_timer *timers[WHEEL_BATCH];
+	u64 expires[WHEEL_BATCH];
+	u64 from = cogwheel_due(c->cw, delay);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		timers[i] = &bench_item(c, order[i])->cog;
+		expires[i] = from + args[i];
+	}
+	return cogwheel_mod_batch(c->cw, timers, expires, nr);
+}
+
+static __always_inline int
+cog_arm_batch(struct bench_ctx *c, const u32 *order, const u32 *args,
+	      unsigned int nr)
+{
+	return cog_mod_batch(c, order, args, nr, 0);
+}
+
+BENCH_PIECES(cog, arm_batch)
+
+static __always_inline int
+cog_later_batch(struct bench_ctx *c, const u32 *order, const u32 *args,
+		unsigned int nr)
+{
+	return cog_mod_batch(c, order, args, nr, BENCH_LATER);
+}
+
+BENCH_PIECES(cog, later_batch)
+
+static __always_inline int
+cog_cancel_batch(struct bench_ctx *c, const u32 *order, const u32 *args,
+		 unsigned int nr)
+{
+	struct cogwheel_timer *timers[WHEEL_BATCH];
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		timers[i] = &bench_item(c, order[i])->cog;
+	return cogwheel_cancel_batch(c->cw, timers, nr);
+}
+
+BENCH_PIECES(cog, cancel_batch)
+
+static __always_inline int
+cog_mod_locked(struct bench_ctx *c, const u32 *order, const u32 *args,
+	       unsigned int nr, u64 delay)
+{
+	struct cogwheel_hold hold;
+	u64 from = cogwheel_due(c->cw, delay);
+	unsigned int i;
+	int hits = 0;
+
+	cogwheel_hold(c->cw, &hold);
+	for (i = 0; i < nr; i++)
+		hits += cogwheel_mod_held(&hold, &bench_item(c, order[i])->cog,
+					  from + args[i], 0);
+	cogwheel_release(&hold);
+	return hits;
+}
+
+static __always_inline int
+cog_arm_locked(struct bench_ctx *c, const u32 *order, const u32 *args,
+	       unsigned int nr)
+{
+	return cog_mod_locked(c, order, args, nr, 0);
+}
+
+BENCH_PIECES(cog, arm_locked)
+
+static __always_inline int
+cog_later_locked(struct bench_ctx *c, const u32 *order, const u32 *args,
+		 unsigned int nr)
+{
+	return cog_mod_locked(c, order, args, nr, BENCH_LATER);
+}
+
+BENCH_PIECES(cog, later_locked)
+
+static __always_inline int
+cog_cancel_locked(struct bench_ctx *c, const u32 *order, const u32 *args,
+		  unsigned int nr)
+{
+	struct cogwheel_hold hold;
+	unsigned int i;
+	int hits = 0;
+
+	cogwheel_hold(c->cw, &hold);
+	for (i = 0; i < nr; i++)
+		hits += cogwheel_cancel_held(&hold,
+					     &bench_item(c, order[i])->cog);
+	cogwheel_release(&hold);
+	return hits;
+}
+
+BENCH_PIECES(cog, cancel_locked)
+
+/* A hold of the lock is for WHEEL_BATCH operations: two in each pair. */
+#define BENCH_PAIRS	(WHEEL_BATCH / 2)
+
+static __always_inline int
+cog_pair_locked(struct bench_ctx *c, struct bench_item *item, u64 arg)
+{
+	struct cogwheel_hold hold;
+	u64 expires = cogwheel_due(c->cw, BENCH_MIN_DELAY);
+	unsigned int i;
+	int hits = 0;
+
+	cogwheel_hold(c->cw, &hold);
+	for (i = 0; i < BENCH_PAIRS; i++) {
+		cogwheel_mod_held(&hold, &item->cog, expires, 0);
+		hits += cogwheel_cancel_held(&hold, &item->cog);
+	}
+	cogwheel_release(&hold);
+	return hits == BENCH_PAIRS;
+}
+
+static void cog_repeat_pair_locked(struct bench_ctx *c, u64 times)
+{
+	bench_repeat(c, div_u64(times, BENCH_PAIRS), 0, cog_pair_locked);
+	c->done *= BENCH_PAIRS;
+	c->hits *= BENCH_PAIRS;
+}
 
 static __always_inline int
 cog_pair(struct bench_ctx *c, struct bench_item *item, u64 arg)
@@ -226,7 +369,15 @@ const struct bench_ops bench_wheel_ops = {
 	.rearm_same	= cog_each_rearm_same,
 	.rearm_later	= cog_each_rearm_later,
 	.cancel		= cog_each_cancel,
+	.arm_batch	= cog_pieces_arm_batch,
+	.arm_locked	= cog_pieces_arm_locked,
+	.later_batch	= cog_pieces_later_batch,
+	.later_locked	= cog_pieces_later_locked,
+	.later_lazy	= cog_each_later_lazy,
+	.cancel_batch	= cog_pieces_cancel_batch,
+	.cancel_locked	= cog_pieces_cancel_locked,
 	.pair		= cog_repeat_pair,
+	.pair_locked	= cog_repeat_pair_locked,
 	.next		= cog_repeat_ask,
 	.advance	= cog_repeat_step,
 	.arm_at		= cog_each_arm_at,

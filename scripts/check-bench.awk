@@ -51,7 +51,7 @@ FNR == 1 {
 	if (status !~ /^(ok|refused|n\/a)$/)
 		note("status " status)
 	if (layout !~ /^(ordered|scattered)$/ || cache !~ /^(warm|cold)$/ ||
-	    form !~ /^(call|batch|node)$/)
+	    form !~ /^(call|batch|locked|lazy|node)$/)
 		note("layout, cache or form " layout " " cache " " form)
 
 	if (form == "node") {
