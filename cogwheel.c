@@ -1124,21 +1124,40 @@ u64 cogwheel_next(struct cogwheel *cw)
 }
 EXPORT_SYMBOL_GPL(cogwheel_next);
 
+/* Armed timers of the locked base, those of a batch that wait included. */
+static u64 base_pending(const struct cogwheel_base *base)
+{
+	u64 pending = base->pending;
+	unsigned int i;
+
+	if (!base->taken)
+		for (i = 0; i < base->batch.nr; i++)
+			pending += READ_ONCE(base->batch.node[i]) != NULL;
+	return pending;
+}
+
 /**
  * cogwheel_count() - how many timers are pending
  * @cw: the facility
  *
- * Context: any.
- * Return: armed timers, without those that are just being handed over.
+ * Context: any but NMI.
+ * Return: the number of timers for which cogwheel_pending() is true.
  */
 u64 cogwheel_count(struct cogwheel *cw)
 {
 	u64 pending = 0;
 	unsigned int i;
 
-	for (i = 0; i < cw->nr_bases; i++)
-		if (has_base(cw, i))
-			pending += READ_ONCE(cw->base[i]->pending);
+	for (i = 0; i < cw->nr_bases; i++) {
+		struct cogwheel_base *base = cw->base[i];
+		unsigned long flags;
+
+		if (!has_base(cw, i))
+			continue;
+		raw_spin_lock_irqsave(&base->lock, flags);
+		pending += base_pending(base);
+		raw_spin_unlock_irqrestore(&base->lock, flags);
+	}
 	return pending;
 }
 EXPORT_SYMBOL_GPL(cogwheel_count);
@@ -1577,7 +1596,7 @@ void cogwheel_stats(struct cogwheel *cw, struct cogwheel_stats *stats)
 		if (!has_base(cw, i))
 			continue;
 		raw_spin_lock_irqsave(&base->lock, flags);
-		stats->pending += base->pending;
+		stats->pending += base_pending(base);
 		stats->fired += base->fired;
 		stats->wakeups += base->wakeups;
 		stats->moved += base->wheel->moved;

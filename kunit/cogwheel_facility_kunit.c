@@ -605,6 +605,7 @@ static void batch_limits_an_advance(struct kunit *test)
 
 static void cancel_next_in_batch(struct ft *ft)
 {
+	ft->fx->results[2] = cogwheel_count(ft->fx->cw);
 	ft->fx->results[0] = cogwheel_cancel(ft->fx->cw,
 					     &ft->fx->ft[ft->id + 1].timer);
 	/* Taken ones are idle. */
@@ -624,6 +625,8 @@ static void batch_can_be_cancelled(struct kunit *test)
 	fx_expect_ids(fx, 0, 1, 3);
 	KUNIT_EXPECT_EQ(test, fx->results[0], 1);
 	KUNIT_EXPECT_EQ(test, fx->results[1], 0);
+	/* The two that had not been taken were pending. */
+	KUNIT_EXPECT_EQ(test, fx->results[2], 2);
 }
 
 /* ---- other ways to have a timer ---- */
