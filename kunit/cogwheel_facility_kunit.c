@@ -14,7 +14,6 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
-#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
@@ -928,28 +927,13 @@ static void options_reach_the_kind(struct kunit *test)
 	}
 }
 
-#ifdef CONFIG_FAULT_INJECTION
-/* A knob of failslab's in debugfs. */
-static bool failslab_knob(const char *path, const char *value)
-{
-	struct file *file = filp_open(path, O_WRONLY, 0);
-	loff_t pos = 0;
-	ssize_t ret;
-
-	if (IS_ERR(file))
-		return false;
-	ret = kernel_write(file, value, strlen(value), &pos);
-	filp_close(file, NULL);
-	return ret == strlen(value);
-}
-
+#ifdef CONFIG_FAILSLAB
 /*
  * Each allocation of cogwheel_create() fails in turn: it says ENOMEM and leaves
  * nothing behind (that is for kmemleak to see).
  */
 static void creation_runs_out_of_memory(struct kunit *test)
 {
-	static const char sleepers[] = "/sys/kernel/debug/failslab/ignore-gfp-wait";
 	struct fx *fx = test->priv;
 	struct cogwheel_config config = { .kind = fx->ops->name,
 					  .clock = COGWHEEL_JIFFIES };
@@ -957,10 +941,6 @@ static void creation_runs_out_of_memory(struct kunit *test)
 	struct cogwheel *cw;
 	bool injected;
 
-	/* By default it spares allocations that may sleep. */
-	if (!failslab_knob(sleepers, "N"))
-		kunit_skip(test, "needs failslab, and debugfs where it belongs");
-	failslab_knob("/sys/kernel/debug/failslab/verbose", "0");
 	for (nth = 1; nth < 1000; nth++) {
 		current->fail_nth = nth;
 		cw = cogwheel_create(&config);
@@ -975,7 +955,9 @@ static void creation_runs_out_of_memory(struct kunit *test)
 		failed++;
 		KUNIT_EXPECT_EQ(test, PTR_ERR(cw), -ENOMEM);
 	}
-	failslab_knob(sleepers, "Y");
+	/* By default failslab spares allocations that may sleep. */
+	if (nth == 1)
+		kunit_skip(test, "needs N in failslab's ignore-gfp-wait");
 	KUNIT_EXPECT_LT(test, nth, 1000);
 	KUNIT_EXPECT_GT(test, failed, 0);
 	kunit_info(test, "%u allocations failed in turn\n", failed);
