@@ -6,7 +6,10 @@
  *
  *	check-scenario COGCTL OPTION FOLDER [CASE ...]
  *
- * COGCTL is given OPTION (--in-process or --device) for each run.
+ * COGCTL is given OPTION (--in-process or --device) for each run. With --device
+ * the law is not asked: what the device makes of a case must be, to the byte,
+ * what the same program makes of it in process, and that is judged by a run
+ * with --in-process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -155,7 +158,8 @@ static char *written_down(const char *name, const char *kind)
 }
 
 /* Starts cogctl on a file, or with an input, and gives its output. */
-static pid_t start(const char *file, FILE **input, FILE **output)
+static pid_t start(const char *where, const char *file, FILE **input,
+		   FILE **output)
 {
 	int in[2] = { -1, -1 }, out[2];
 	pid_t pid;
@@ -175,7 +179,7 @@ static pid_t start(const char *file, FILE **input, FILE **output)
 		dup2(out[1], STDOUT_FILENO);
 		close(out[0]);
 		close(out[1]);
-		execl(cogctl, cogctl, "run", option, file, (char *)NULL);
+		execl(cogctl, cogctl, "run", where, file, (char *)NULL);
 		_exit(127);
 	}
 	close(out[1]);
@@ -250,6 +254,53 @@ static void check_message(int status, const char *said, unsigned long line)
 		wrong("the message is '%s'", said);
 }
 
+/* What a run of the file prints, and what it says on standard error. */
+struct run {
+	char *got;
+	char *message;
+	int status;
+};
+
+static struct run play(const char *where)
+{
+	FILE *output, *said = tmpfile();
+	int stderr_was = dup(STDERR_FILENO);
+	struct run run;
+	pid_t pid;
+
+	if (!said || stderr_was < 0)
+		bail_out("no temporary file: %s", strerror(errno));
+	dup2(fileno(said), STDERR_FILENO);
+	pid = start(where, scn, NULL, &output);
+	dup2(stderr_was, STDERR_FILENO);
+	close(stderr_was);
+	run.got = read_all(output);
+	run.status = finish(pid);
+	fclose(output);
+	rewind(said);
+	run.message = read_all(said);
+	fclose(said);
+	return run;
+}
+
+static void check_same(const struct run *device)
+{
+	struct run here = play("--in-process");
+	unsigned int line = 1;
+	size_t i = 0;
+
+	for (; here.got[i] && here.got[i] == device->got[i]; i++)
+		line += here.got[i] == '\n';
+	if (here.got[i] != device->got[i])
+		wrong("line %u of the output differs from what comes in process",
+		      line);
+	if (here.status != device->status ||
+	    strcmp(here.message, device->message))
+		wrong("exit status %d, '%s'; in process %d, '%s'",
+		      device->status, device->message, here.status,
+		      here.message);
+}
+
 /* A test, in a process of its own; returns where it passed. */
 static void test(const char *name, const char *kind, const char *text,
 		 unsigned long error_line)
@@ -257,26 +308,24 @@ static void test(const char *name, const char *kind, const char *text,
 	const struct kind *k = find_kind(kind);
 	char *want = written_down(name, kind);
 	struct law_case c = { .name = name };
-	FILE *input, *output, *said = tmpfile();
-	char *got, *message;
+	FILE *input, *output, *said;
+	struct run run = play(option);
+	char *message;
 	pid_t pid;
 	int status;
 
-	dup2(fileno(said), STDERR_FILENO);
-	pid = start(scn, NULL, &output);
-	got = read_all(output);
-	status = finish(pid);
-	rewind(said);
-	message = read_all(said);
-
 	if (want)
-		compare(want, got);
+		compare(want, run.got);
+	if (!strcmp(option, "--device"))
+		check_same(&run);
 	if (error_line) {
-		check_message(status, message, error_line);
+		check_message(run.status, run.message, error_line);
 		return;
 	}
-	if (status || *message)
-		wrong("exit status %d: %s", status, message);
+	if (run.status || *run.message)
+		wrong("exit status %d: %s", run.status, run.message);
+	if (!strcmp(option, "--device"))
+		return;
 
 	c.law = NONCASCADING;
 	if (k->slack && strstr(text, " slack "))
@@ -290,7 +339,7 @@ static void test(const char *name, const char *kind, const char *text,
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		output = *got ? fmemopen(got, strlen(got), "r")
+		output = *run.got ? fmemopen(run.got, strlen(run.got), "r")
 			      : fopen("/dev/null", "r");
 		law_check(&c, output, NULL);
 		_exit(0);
@@ -298,7 +347,9 @@ static void test(const char *name, const char *kind, const char *text,
 	if (pid < 0 || finish(pid))
 		_exit(1);
 
-	pid = start("-", &input, &output);
+	said = tmpfile();
+	dup2(fileno(said), STDERR_FILENO);
+	pid = start(option, "-", &input, &output);
 	law_check(&c, output, input);
 	status = finish(pid);
 	rewind(said);
