@@ -110,6 +110,7 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 	union argument arg = { };
 	size_t size = _IOC_SIZE(cmd);
 	void *at = address(f, size);
+	__u64 items;
 
 	switch (cmd) {
 	case COGWHEEL_IOC_KIND:
@@ -153,10 +154,13 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 		break;
 	}
 	arg.size = size;
-	/* Spoil it. */
+	/* Spoil it, but not so that it points to memory of our own. */
+	items = arg.walk.items;
 	switch (n >> 56 & 15) {
 	case 0:
 		arg.byte[(n >> 40) % size] ^= 1 << (n >> 53 & 7);
+		if (cmd == COGWHEEL_IOC_WALK)
+			arg.walk.items = items;
 		break;
 	case 1:
 		arg.size = number(f);
