@@ -252,7 +252,7 @@ u64 cascade_once_next(const struct wheel *w)
 {
 	const struct cascade_once *c = to_cascade_once(w);
 	struct wheel_node *first = runs_first(c);
-	u64 slot = levels_next(&c->levels, w->now);
+	u64 slot = digits_next(&c->levels.digits, w->now);
 
 	if (!first)
 		return slot;
@@ -311,11 +311,11 @@ static bool cascade_once_sort(struct cascade_once *c, unsigned int level,
 	if (nr)
 		runs_form(c, nr);
 	if (pos != slot) {
-		c->levels.partial = level;
+		c->levels.digits.partial = level;
 		return false;
 	}
-	levels_clear(&c->levels, index);
-	c->levels.partial = 0;
+	digits_clear(&c->levels.digits, index);
+	c->levels.digits.partial = 0;
 	c->wheel.touched++;
 	return true;
 }
@@ -325,7 +325,7 @@ static bool cascade_once_move(struct cascade_once *c, u64 first,
 			      struct wheel_batch *batch)
 {
 	struct levels *l = &c->levels;
-	unsigned int level = l->partial ? l->partial : __ffs(l->used);
+	unsigned int level = l->digits.partial ? : __ffs(l->digits.used);
 
 	if (level > 1)
 		return cascade_once_sort(c, level, first, batch);
@@ -343,14 +343,14 @@ bool cascade_once_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 		runs_expire(c, batch);
 		if (runs_wait(c))
 			return false;
-		if (levels_wait(l, w->now))
+		if (digits_wait(&l->digits, w->now))
 			levels_expire(l, w, batch);
-		if (levels_wait(l, w->now))
+		if (digits_wait(&l->digits, w->now))
 			return false;
 		if (batch->nr)
 			return w->now == to;
 
-		slot = levels_next(l, w->now);
+		slot = digits_next(&l->digits, w->now);
 		first = cascade_once_next(w);
 		if (first == WHEEL_NEVER || first > to) {
 			w->now = to;
@@ -414,7 +414,7 @@ static inline void cascade_once_show(const struct wheel *w, struct walk *walk,
 		u32 level = index / LEVEL_SLOTS;
 
 		walk_list(walk, &l->slot[index],
-			  levels_slot_key(l, w->now, index),
+			  digits_slot_key(&l->digits, w->now, index),
 			  level < LEVELS_MAX ? level : WHEEL_NO_LEVEL,
 			  index & LEVEL_MASK);
 		return;

@@ -65,7 +65,7 @@ void cascading_dequeue(struct wheel *w, struct wheel_node *node)
 
 u64 cascading_next(const struct wheel *w)
 {
-	return levels_next(&to_cascading(w)->levels, w->now);
+	return digits_next(&to_cascading(w)->levels.digits, w->now);
 }
 
 void cascading_forward(struct wheel *w, u64 to)
@@ -83,37 +83,22 @@ static inline u64 cascading_key(const struct wheel_node *node, u64 first)
 	return max(READ_ONCE(node->expires), first);
 }
 
+static inline void cascading_expire(struct wheel *w, struct wheel_batch *batch)
+{
+	levels_expire(&to_cascading(w)->levels, w, batch);
+}
+
+static inline bool cascading_cascade(struct wheel *w, unsigned int level,
+				     u64 first, struct wheel_batch *batch)
+{
+	return levels_cascade(&to_cascading(w)->levels, level, first, w, batch,
+			      cascading_key);
+}
+
 bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 {
-	struct levels *l = &to_cascading(w)->levels;
-	unsigned int level;
-	u64 first;
-
-	for (;;) {
-		/* Half a slot may still wait at the tick that the clock shows. */
-		if (levels_wait(l, w->now)) {
-			levels_expire(l, w, batch);
-			if (batch->looked == batch->budget || batch->nr)
-				break;
-		}
-		first = levels_next(l, w->now);
-		if (first == WHEEL_NEVER || first > to) {
-			w->now = to;
-			return true;
-		}
-		level = l->partial;
-		if (!level)
-			level = __ffs(l->used);
-		if (level) {
-			/* New timers of the span still join that slot's tail. */
-			w->now = first - 1;
-			if (!levels_cascade(l, level, first, w, batch,
-					    cascading_key))
-				return false;
-		}
-		w->now = first;
-	}
-	return w->now == to && !levels_wait(l, to);
+	return digits_advance(&to_cascading(w)->levels.digits, w, to, batch,
+			      cascading_expire, cascading_cascade);
 }
 
 static size_t cascading_size(const struct wheel_config *cfg)
@@ -141,7 +126,7 @@ static u64 cascading_fires(const struct wheel *w, const struct wheel_node *node)
 	const struct levels *l = &to_cascading(w)->levels;
 
 	/* It may belong to the slot that is just being fired. */
-	if (node->expires <= w->now && levels_wait(l, w->now))
+	if (node->expires <= w->now && digits_wait(&l->digits, w->now))
 		return w->now;
 	return wheel_fire_tick(w->now, node->expires);
 }
@@ -153,8 +138,8 @@ static inline void cascading_item(const struct wheel *w, unsigned int index,
 
 	item->level = index / LEVEL_SLOTS;
 	item->slot = index % LEVEL_SLOTS;
-	item->tick = levels_slot_key(l, w->now, index);
-	if (item->level == l->nr)
+	item->tick = digits_slot_key(&l->digits, w->now, index);
+	if (item->level == l->digits.nr)
 		item->level = WHEEL_NO_LEVEL;
 }
 
@@ -164,7 +149,7 @@ static unsigned int cascading_walk(const struct wheel *w,
 {
 	const struct levels *l = &to_cascading(w)->levels;
 
-	return lists_walk(w, l->slot, l->nr * LEVEL_SLOTS + 1, pos, items, max,
+	return lists_walk(w, l->slot, l->digits.nr * LEVEL_SLOTS + 1, pos, items, max,
 			  cascading_item);
 }
 

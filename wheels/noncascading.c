@@ -249,9 +249,9 @@ static u64 nc_next_far(const struct noncascading *n)
 	u64 now = nc_far_now(n);
 
 	/* A visit that was interrupted goes on. */
-	if (!far->partial && far->occupied[0] & BIT_ULL(now & LEVEL_MASK))
+	if (digits_wait(&far->digits, now))
 		return now << nc_top_shift(n);
-	return levels_next(far, now) << nc_top_shift(n);
+	return digits_next(&far->digits, now) << nc_top_shift(n);
 }
 
 u64 noncascading_next(const struct wheel *w)
@@ -299,7 +299,7 @@ static bool nc_visit_far(struct noncascading *n, u64 turn,
 {
 	struct levels *far = &n->far;
 	struct list_head *slot = &far->slot[turn & LEVEL_MASK];
-	u32 level = far->partial ? far->partial : __ffs(far->used);
+	u32 level = far->digits.partial ? : __ffs(far->digits.used);
 	bool done = true;
 
 	if (turn > nc_far_now(n) && level) {
@@ -436,7 +436,7 @@ static struct wheel_node *noncascading_first(struct wheel *w)
 		level = __ffs(n->used);
 		return lists_first(&n->list[level * NC_SLOTS], NC_SLOTS);
 	}
-	if (n->far.used)
+	if (n->far.digits.used)
 		return levels_first(&n->far);
 	return lists_first(&n->list[NC_SHELF], 1);
 }
@@ -483,7 +483,7 @@ static inline void noncascading_far_item(const struct wheel *w,
 
 	item->level = WHEEL_NO_LEVEL;
 	item->slot = 0;
-	item->tick = levels_slot_key(&n->far, nc_far_now(n), index)
+	item->tick = digits_slot_key(&n->far.digits, nc_far_now(n), index)
 		     << nc_top_shift(n);
 }
 

@@ -226,7 +226,7 @@ static u64 slack_next_slot(const struct slack_wheel *s)
 u64 slack_next(const struct wheel *w)
 {
 	const struct slack_wheel *s = to_slack(w);
-	u64 exact = levels_next(&s->exact, w->now);
+	u64 exact = digits_next(&s->exact.digits, w->now);
 	u64 slot = slack_next_slot(s);
 
 	if (!list_empty(&s->list[SLACK_DUE]))
@@ -296,7 +296,7 @@ static bool slack_cascade(struct slack_wheel *s, u64 first,
 			  struct wheel_batch *batch)
 {
 	struct levels *l = &s->exact;
-	u32 level = l->partial ? l->partial : __ffs64(l->used);
+	u32 level = l->digits.partial ? : __ffs64(l->digits.used);
 
 	return !level || levels_cascade(l, level, first, &s->wheel, batch,
 					slack_key);
@@ -310,14 +310,14 @@ bool slack_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 
 	for (;;) {
 		slack_expire(s, batch);
-		if (levels_wait(&s->exact, w->now))
+		if (digits_wait(&s->exact.digits, w->now))
 			levels_expire(&s->exact, w, batch);
-		if (!list_empty(due) || levels_wait(&s->exact, w->now))
+		if (!list_empty(due) || digits_wait(&s->exact.digits, w->now))
 			return false;
 		if (batch->nr)
 			return w->now == to;
 
-		exact = levels_next(&s->exact, w->now);
+		exact = digits_next(&s->exact.digits, w->now);
 		first = slack_next(w);
 		if (first == WHEEL_NEVER || first > to) {
 			w->now = to;
@@ -409,7 +409,7 @@ static inline void slack_show(const struct wheel *w, struct walk *walk,
 	} else {
 		if (level % 2 == 0 && level / 2 < LEVELS_MAX)
 			walk_list(walk, &exact->slot[twin],
-				  levels_slot_key(exact, w->now, twin),
+				  digits_slot_key(&exact->digits, w->now, twin),
 				  level, slot);
 		if (walk->left)
 			return;
