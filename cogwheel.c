@@ -263,15 +263,23 @@ static __always_inline void forward(struct cogwheel_base *base)
 
 /*
  * Put a timer that is in no wheel into that of the locked base, which has been
- * brought up to date.
+ * brought up to date. False where a kind has no memory for it, since more are
+ * armed than were reserved: then it is idle.
  */
-static __always_inline void attach(struct cogwheel_base *base,
+static __always_inline bool attach(struct cogwheel_base *base,
 				   struct cogwheel_timer *timer)
 {
+	struct wheel_node *node = &timer->node;
 	u64 wake;
 
 	debug_timer_activate(timer);
-	wake = wheel_enqueue(base->kind, base->wheel, &timer->node) - 1;
+	wake = wheel_enqueue(base->kind, base->wheel, node) - 1;
+	if (unlikely(wake == U64_MAX && base->wheel->refused)) {
+		base->wheel->refused = false;
+		WRITE_ONCE(node->owner, node->owner & ~OWNER_QUEUED);
+		debug_timer_deactivate(timer);
+		return false;
+	}
 	base->pending++;
 	if (unlikely(base->wheel->upkeep))
 		irq_work_queue(&base->upkeep_kick);
@@ -279,6 +287,7 @@ static __always_inline void attach(struct cogwheel_base *base,
 		base->wake = wake;
 		cogwheel_driver_program(base);
 	}
+	return true;
 }
 
 /* The entries of base[] that are bases of their own. */
@@ -370,8 +379,8 @@ static __always_inline bool may_stay(const struct cogwheel_base *base,
 		timer->node.expires <= base->wheel->now);
 }
 
-/* Arm a timer that is idle on the locked base. */
-static __always_inline void place(struct cogwheel_base *base,
+/* Arm a timer that is idle on the locked base; false as with attach(). */
+static __always_inline bool place(struct cogwheel_base *base,
 				  struct cogwheel_timer *timer, u64 expires,
 				  u64 slack)
 {
@@ -382,7 +391,7 @@ static __always_inline void place(struct cogwheel_base *base,
 		WRITE_ONCE(node->slack.slack, slack);
 	WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
 		   (node->owner & OWNER_PINNED));
-	attach(base, timer);
+	return attach(base, timer);
 }
 
 static __always_inline int mod(struct cogwheel *cw,
@@ -414,7 +423,8 @@ static __always_inline int mod(struct cogwheel *cw,
 	if (to != base || unlikely(!base->online))
 		base = migrate(base, timer, to);
 	forward(base);
-	place(base, timer, expires, slack);
+	if (unlikely(!place(base, timer, expires, slack)))
+		ret = -ENOSPC;
 unlock:
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return ret;
@@ -501,19 +511,25 @@ EXPORT_SYMBOL_GPL(cogwheel_timer_size);
  * To be called when timers are set up, for the kinds that need memory of
  * their own (WHEEL_POOLED) or refuse large populations (WHEEL_BOUNDED); with
  * the others it only counts. Arming as many timers as were reserved never
- * fails, in any context and on any CPU.
+ * fails, in any context and on any CPU. With a WHEEL_POOLED kind, arming more
+ * than that may: see cogwheel_mod().
  *
  * Context: may sleep.
- * Return: 0, or -ENOSPC where the kind refuses so many timers.
+ * Return: 0; -ENOSPC where the kind refuses so many timers; -ENOMEM. Where it
+ * is not 0, nothing has changed.
  */
 int cogwheel_reserve(struct cogwheel *cw, size_t nr)
 {
 	unsigned long sum = atomic_long_add_return(nr, &cw->reserved);
+	int ret = 0;
 
-	if (!(cw->ops->traits & WHEEL_BOUNDED) || sum <= cw->ops->max_timers)
-		return 0;
-	atomic_long_sub(nr, &cw->reserved);
-	return -ENOSPC;
+	if (cw->ops->traits & WHEEL_BOUNDED && sum > cw->ops->max_timers)
+		ret = -ENOSPC;
+	else if (cw->pool)
+		ret = cogwheel_pool_reserve(cw->pool);
+	if (ret)
+		atomic_long_sub(nr, &cw->reserved);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(cogwheel_reserve);
 
@@ -527,6 +543,8 @@ EXPORT_SYMBOL_GPL(cogwheel_reserve);
 void cogwheel_unreserve(struct cogwheel *cw, size_t nr)
 {
 	atomic_long_sub(nr, &cw->reserved);
+	if (cw->pool)
+		cogwheel_pool_unreserve(cw->pool);
 }
 EXPORT_SYMBOL_GPL(cogwheel_unreserve);
 
@@ -541,7 +559,9 @@ EXPORT_SYMBOL_GPL(cogwheel_unreserve);
  * down stays as it is.
  *
  * Context: any but NMI; may be called from the function of any timer.
- * Return: 1 if the timer was pending, else 0.
+ * Return: 1 if the timer was pending, else 0. -ENOSPC where the kind keeps
+ * memory of its own for timers (WHEEL_POOLED), and more are armed than
+ * cogwheel_reserve() was called for: then the timer is idle.
  */
 int cogwheel_mod(struct cogwheel *cw, struct cogwheel_timer *timer, u64 expires)
 {
@@ -558,7 +578,7 @@ EXPORT_SYMBOL_GPL(cogwheel_mod);
  *	makes use of it
  *
  * Context: as cogwheel_mod().
- * Return: 1 if the timer was pending, else 0.
+ * Return: as cogwheel_mod().
  */
 int cogwheel_mod_slack(struct cogwheel *cw, struct cogwheel_timer *timer,
 		       u64 expires, u64 slack)
@@ -575,7 +595,7 @@ EXPORT_SYMBOL_GPL(cogwheel_mod_slack);
  * @cpu: number of a possible CPU; if it is offline, another one takes over
  *
  * Context: as cogwheel_mod().
- * Return: 1 if the timer was pending, else 0; -EINVAL for a CPU that cannot be.
+ * Return: as cogwheel_mod(); -EINVAL for a CPU that cannot be.
  */
 int cogwheel_mod_on(struct cogwheel *cw, struct cogwheel_timer *timer,
 		    u64 expires, int cpu)
@@ -594,7 +614,7 @@ EXPORT_SYMBOL_GPL(cogwheel_mod_on);
  * @delay: ticks; see cogwheel_due()
  *
  * Context: as cogwheel_mod().
- * Return: 1 if the timer was pending, else 0.
+ * Return: as cogwheel_mod().
  */
 int cogwheel_arm(struct cogwheel *cw, struct cogwheel_timer *timer, u64 delay)
 {
@@ -626,7 +646,7 @@ EXPORT_SYMBOL_GPL(cogwheel_arm_on);
  * @expires: due tick; a pending timer that is due no later stays as it is
  *
  * Context: as cogwheel_mod().
- * Return: 1 if the timer was pending, else 0.
+ * Return: as cogwheel_mod().
  */
 int cogwheel_reduce(struct cogwheel *cw, struct cogwheel_timer *timer,
 		    u64 expires)
@@ -739,7 +759,8 @@ static __always_inline int mod_held(struct cogwheel_hold *hold,
 			return 1;
 		ret = detach(hold->base, timer);
 	}
-	place(hold->base, timer, expires, slack);
+	if (unlikely(!place(hold->base, timer, expires, slack)))
+		return -ENOSPC;
 	return ret;
 }
 
@@ -856,7 +877,8 @@ unsigned int cogwheel_mod_batch(struct cogwheel *cw,
 		prefetch_timers(timers, piece);
 		cogwheel_hold(cw, &hold);
 		for (i = 0; i < piece; i++)
-			pending += mod_held(&hold, timers[i], expires[i], 0);
+			pending += mod_held(&hold, timers[i], expires[i],
+					    0) > 0;
 		cogwheel_release(&hold);
 	}
 	return pending;
@@ -1252,7 +1274,7 @@ static void put_back(struct cogwheel_batch *batch)
 	while ((timer = cogwheel_batch_take(batch))) {
 		WRITE_ONCE(timer->node.owner, base->cpu | OWNER_QUEUED |
 			   (timer->node.owner & OWNER_PINNED));
-		attach(base, timer);
+		WARN_ON_ONCE(!attach(base, timer));
 	}
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 }
@@ -1302,7 +1324,7 @@ static void put_off(struct cogwheel_base *base)
 		batch->node[i] = NULL;
 		WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
 			   (node->owner & OWNER_PINNED));
-		attach(base, to_timer(node));
+		WARN_ON_ONCE(!attach(base, to_timer(node)));
 		nr++;
 	}
 	base->fired -= nr;
@@ -1588,7 +1610,10 @@ void cogwheel_stats(struct cogwheel *cw, struct cogwheel_stats *stats)
 {
 	unsigned int i;
 
-	*stats = (struct cogwheel_stats) { .base_size = cw->base_size };
+	*stats = (struct cogwheel_stats) {
+		.base_size = cw->base_size,
+		.pool_size = cogwheel_pool_bytes(cw->pool),
+	};
 	for (i = 0; i < cw->nr_bases; i++) {
 		struct cogwheel_base *base = cw->base[i];
 		unsigned long flags;
@@ -1657,7 +1682,7 @@ static void evacuate(struct cogwheel_base *from)
 			detach(from, to_timer(node));
 			WRITE_ONCE(node->owner, to->cpu | OWNER_QUEUED |
 				   (node->owner & OWNER_PINNED));
-			attach(to, to_timer(node));
+			WARN_ON_ONCE(!attach(to, to_timer(node)));
 		}
 		raw_spin_unlock(&second->lock);
 		raw_spin_unlock(&first->lock);
@@ -1784,6 +1809,7 @@ static void free_facility(struct cogwheel *cw)
 	for (i = 0; i < cw->nr_bases; i++)
 		if (cw->base[i] && has_base(cw, i))
 			destroy_base(cw->base[i]);
+	cogwheel_pool_destroy(cw->pool);
 	lockdep_unregister_key(&cw->lock_key);
 	kfree(cw);
 	module_put(THIS_MODULE);
@@ -1792,7 +1818,11 @@ static void free_facility(struct cogwheel *cw)
 static int create_bases(struct cogwheel *cw, struct wheel_config *cfg)
 {
 	unsigned int cpu, shared = cpumask_first(cpu_possible_mask);
+	unsigned int bases = cw->one_base ? 1 : num_possible_cpus();
 
+	if (cw->ops->traits & WHEEL_POOLED &&
+	    cogwheel_pool_create(cw, cfg, bases))
+		return -ENOMEM;
 	for (cpu = 0; cpu < cw->nr_bases; cpu++) {
 		if (!cw->one_base && !cpu_possible(cpu))
 			continue;

@@ -123,6 +123,8 @@ struct cogwheel_config {
  * @irqoff_max_ns: longest hold of a lock with interrupts off during expiry,
  *	since cogwheel_measure() was turned on; 0 before
  * @base_size: bytes of one base, its wheel included
+ * @pool_size: bytes that all bases share, of a kind that keeps memory of its
+ *	own for timers: those that are reserved, armed or not
  * @bases: number of bases
  */
 struct cogwheel_stats {
@@ -133,6 +135,7 @@ struct cogwheel_stats {
 	u64 wakeups;
 	u64 irqoff_max_ns;
 	u64 base_size;
+	u64 pool_size;
 	u32 bases;
 };
 

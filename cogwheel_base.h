@@ -18,6 +18,8 @@
 #include "cogwheel.h"
 #include "wheels/kinds.h"
 
+struct cogwheel_pool;
+
 /*
  * wheel_node.owner, written under the lock of the base that it names.
  *
@@ -106,6 +108,7 @@ struct cogwheel_base {
  * @expire: as in struct cogwheel_config
  * @data: as in struct cogwheel_config
  * @reserved: timers that may be armed at the same time, where that matters
+ * @pool: memory of a kind with WHEEL_POOLED, else NULL
  * @nr_bases: number of entries of @base
  * @base_size: bytes of a base and its wheel
  * @lock_key: the lockdep class of its bases' locks
@@ -127,6 +130,7 @@ struct cogwheel {
 	u64 (*expire)(struct cogwheel_batch *batch);
 	void *data;
 	atomic_long_t reserved;
+	struct cogwheel_pool *pool;
 	unsigned int nr_bases;
 	size_t base_size;
 	struct lock_class_key lock_key;
@@ -146,5 +150,13 @@ void cogwheel_driver_init(struct cogwheel_base *base);
 void cogwheel_driver_program(struct cogwheel_base *base);
 void cogwheel_driver_retry(struct cogwheel_base *base);
 void cogwheel_driver_stop(struct cogwheel_base *base);
+
+/* cogwheel_pool.c */
+int cogwheel_pool_create(struct cogwheel *cw, struct wheel_config *cfg,
+			 unsigned int bases);
+void cogwheel_pool_destroy(struct cogwheel_pool *pool);
+int cogwheel_pool_reserve(struct cogwheel_pool *pool);
+void cogwheel_pool_unreserve(struct cogwheel_pool *pool);
+size_t cogwheel_pool_bytes(const struct cogwheel_pool *pool);
 
 #endif /* _COGWHEEL_BASE_H */

@@ -351,7 +351,7 @@ static u64 cog_footprint(struct bench_ctx *c)
 	struct cogwheel_stats stats;
 
 	cogwheel_stats(c->cw, &stats);
-	return stats.base_size;
+	return stats.base_size + stats.pool_size;
 }
 
 static u64 cog_irqoff(struct bench_ctx *c)

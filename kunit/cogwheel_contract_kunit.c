@@ -21,6 +21,7 @@
 #include "../compat.h"
 #include "../wheels/kinds.h"
 #include "../wheels/period.h"
+#include "../wheels/rows.h"
 #include "model.h"
 
 static unsigned long long seed;
@@ -58,6 +59,7 @@ struct test_pool {
 	size_t nr;
 	size_t left;
 	size_t refused;
+	struct wheel_rows rows;
 };
 
 /* A wheel, the oracle beside it, and the timers of both. */
@@ -144,11 +146,13 @@ static void pool_empty(struct test_pool *p)
 		kvfree(p->free[--p->left]);
 	kvfree(p->free);
 	p->free = NULL;
+	wheel_rows_destroy(&p->rows);
 }
 
 /* The pool is sized for the rig's timers; the kind says what that takes. */
 static void rig_fill_pool(struct rig *rig)
 {
+	size_t rows = wheel_rows_for(rig->nr, 1);
 	struct test_pool *p = &rig->pool;
 
 	p->nr = rig->ops->chunks(&rig->cfg, rig->nr, 1, &p->size);
@@ -164,8 +168,12 @@ static void rig_fill_pool(struct rig *rig)
 		KUNIT_ASSERT_NOT_NULL(rig->test, chunk);
 		p->free[p->left++] = chunk;
 	}
+	wheel_rows_init(&p->rows);
+	KUNIT_ASSERT_EQ(rig->test, wheel_rows_reserve(&p->rows, rows), 0);
+	wheel_rows_allow(&p->rows, rows);
 	p->pool.get = pool_get;
 	p->pool.put = pool_put;
+	p->pool.rows = &p->rows;
 	rig->cfg.pool = &p->pool;
 }
 
@@ -187,6 +195,8 @@ static void rig_close(struct rig *rig)
 	if (rig->pool.free) {
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.left, rig->pool.nr);
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.refused, 0);
+		KUNIT_EXPECT_EQ(rig->test, rig->pool.rows.left,
+				wheel_rows_for(rig->nr, 1));
 		pool_empty(&rig->pool);
 	}
 }

@@ -962,12 +962,117 @@ static void creation_runs_out_of_memory(struct kunit *test)
 	KUNIT_EXPECT_GT(test, failed, 0);
 	kunit_info(test, "%u allocations failed in turn\n", failed);
 }
+
+/*
+ * The same for cogwheel_reserve(): where it fails, what was reserved before is
+ * there still, and no more than that.
+ */
+static void reserving_runs_out_of_memory(struct kunit *test)
+{
+	static const char sleepers[] = "/sys/kernel/debug/failslab/ignore-gfp-wait";
+	struct fx *fx = test->priv;
+	struct cogwheel_stats stats;
+	unsigned int nth, failed = 0, i;
+	bool injected;
+	u64 before;
+	int ret;
+
+	if (!(fx->ops->traits & WHEEL_POOLED))
+		kunit_skip(test, "reserves nothing");
+	if (!failslab_knob(sleepers, "N"))
+		kunit_skip(test, "needs failslab, and debugfs where it belongs");
+	failslab_knob("/sys/kernel/debug/failslab/verbose", "0");
+	fx_manual(fx, 0);
+	for (nth = 1; nth < 10000; nth++) {
+		cogwheel_stats(fx->cw, &stats);
+		before = stats.pool_size;
+		current->fail_nth = nth;
+		ret = cogwheel_reserve(fx->cw, 3000);
+		injected = !current->fail_nth;
+		current->fail_nth = 0;
+		if (!ret) {
+			if (!injected)
+				break;
+			/* One of the kernel's own, for its books. */
+			cogwheel_unreserve(fx->cw, 3000);
+			continue;
+		}
+		failed++;
+		KUNIT_EXPECT_EQ(test, ret, -ENOMEM);
+		cogwheel_stats(fx->cw, &stats);
+		KUNIT_EXPECT_LE(test, stats.pool_size, before + PAGE_SIZE);
+	}
+	failslab_knob(sleepers, "Y");
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_GT(test, failed, 100);
+	for (i = 0; i < FX_TIMERS; i++)
+		KUNIT_EXPECT_EQ(test, fx_mod(fx, i, 1000 + i), 0);
+}
 #else
 static void creation_runs_out_of_memory(struct kunit *test)
 {
 	kunit_skip(test, "needs failslab");
 }
+
+static void reserving_runs_out_of_memory(struct kunit *test)
+{
+	kunit_skip(test, "needs failslab");
+}
 #endif
+
+/*
+ * A kind that keeps memory of its own takes what was reserved, no more; a timer
+ * for which there is none stays idle, and the others do not suffer.
+ */
+static void memory_is_reserved(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct cogwheel_stats stats;
+	unsigned int i, refused = 0;
+	u64 small, large;
+
+	if (!(fx->ops->traits & WHEEL_POOLED)) {
+		fx_manual(fx, 0);
+		cogwheel_stats(fx->cw, &stats);
+		KUNIT_EXPECT_EQ(test, stats.pool_size, 0);
+		return;
+	}
+	fx_manual(fx, 0);
+	/* As if it never had been. */
+	cogwheel_unreserve(fx->cw, FX_TIMERS);
+	KUNIT_EXPECT_EQ(test, cogwheel_reserve(fx->cw, 1), 0);
+	cogwheel_stats(fx->cw, &stats);
+	small = stats.pool_size;
+	for (i = 0; i < FX_TIMERS; i++) {
+		int ret = fx_mod(fx, i, 10 + i * 97);
+
+		KUNIT_EXPECT_TRUE(test, ret == 0 || ret == -ENOSPC);
+		KUNIT_EXPECT_EQ(test, ret == 0,
+				cogwheel_pending(fx->cw, &fx->ft[i].timer));
+		refused += ret == -ENOSPC;
+	}
+	KUNIT_EXPECT_GT(test, refused, 0);
+	KUNIT_EXPECT_LT(test, refused, FX_TIMERS);
+	KUNIT_EXPECT_EQ(test, cogwheel_count(fx->cw), FX_TIMERS - refused);
+	/* One by one, as timers are set up; in the end all fit. */
+	for (i = 1; i < FX_TIMERS; i++)
+		KUNIT_EXPECT_EQ(test, cogwheel_reserve(fx->cw, 1), 0);
+	for (i = 0; i < FX_TIMERS; i++)
+		KUNIT_EXPECT_GE(test, fx_mod(fx, i, 20 + i * 97), 0);
+	KUNIT_EXPECT_EQ(test, cogwheel_count(fx->cw), FX_TIMERS);
+	/* A population that was large for a while leaves no large memory. */
+	KUNIT_EXPECT_EQ(test, cogwheel_reserve(fx->cw, 100000), 0);
+	cogwheel_stats(fx->cw, &stats);
+	large = stats.pool_size;
+	KUNIT_EXPECT_GT(test, large, small + 100000 * 16);
+	cogwheel_unreserve(fx->cw, 100000);
+	cogwheel_stats(fx->cw, &stats);
+	KUNIT_EXPECT_LT(test, stats.pool_size, large / 2 + 100000 * 8);
+	for (i = 0; i < FX_TIMERS; i++)
+		KUNIT_EXPECT_EQ(test, fx_mod(fx, i, 30 + i * 97), 1);
+	fx_advance(fx, 30 + FX_TIMERS * 97);
+	KUNIT_EXPECT_EQ(test, cogwheel_count(fx->cw), 0);
+}
 
 /* ---- running clocks ---- */
 
@@ -1540,6 +1645,8 @@ static struct kunit_case facility_cases[] = {
 	KUNIT_CASE_PARAM(creation_is_checked, kind_gen_params),
 	KUNIT_CASE_PARAM(options_reach_the_kind, kind_gen_params),
 	KUNIT_CASE_PARAM(creation_runs_out_of_memory, kind_gen_params),
+	KUNIT_CASE_PARAM(memory_is_reserved, kind_gen_params),
+	KUNIT_CASE_PARAM(reserving_runs_out_of_memory, kind_gen_params),
 	KUNIT_CASE(running_clocks_are_never_early),
 	KUNIT_CASE(idle_ticks_cost_nothing),
 	KUNIT_CASE(idle_wheels_are_silent),

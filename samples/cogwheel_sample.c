@@ -88,11 +88,17 @@ static int sample_start(struct sample *s)
 {
 	struct cogwheel *cw;
 	unsigned int i;
+	int err;
 
 	s->config.kind = kind;
 	cw = cogwheel_create(&s->config);
 	if (IS_ERR(cw))
 		return PTR_ERR(cw);
+	err = cogwheel_reserve(cw, ARRAY_SIZE(s->timer) + 2);
+	if (err) {
+		cogwheel_destroy(cw);
+		return err;
+	}
 	s->cw = cw;
 	for (i = 0; i < ARRAY_SIZE(s->timer); i++) {
 		struct sample_timer *t = &s->timer[i];

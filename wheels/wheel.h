@@ -128,18 +128,24 @@ struct wheel_batch {
  * later, enqueues it again. No order is kept, and @fires may be outdated.
  */
 
+struct wheel_rows;
+
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
  * @get: take a chunk; never fails while what is in use stays within what was
- *	reserved, and may be called with interrupts off
+ *	reserved, and may be called with interrupts off. A chunk's address is a
+ *	multiple of its size, which is a power of two.
  * @put: give a chunk back
+ * @rows: a table of rows (rows.h), shared likewise
  *
- * The owner provides it to a kind with WHEEL_POOLED, and fills it in its
- * reserve step according to wheel_ops.chunks.
+ * The owner provides it to a kind with WHEEL_POOLED. In its reserve step it
+ * fills it according to wheel_ops.chunks, and has and allows as many rows as
+ * wheel_rows_for() says.
  */
 struct wheel_pool {
 	void *(*get)(struct wheel_pool *pool);
 	void (*put)(struct wheel_pool *pool, void *chunk);
+	struct wheel_rows *rows;
 };
 
 /**
@@ -224,6 +230,7 @@ struct wheel_ops;
  * @touched: how many slots were visited while time passed
  * @ops: the kind
  * @upkeep: the kind asks for its upkeep: see maintain in struct wheel_ops
+ * @refused: enqueue has refused a node; the owner takes this down
  */
 struct wheel {
 	u64 now;
@@ -231,6 +238,7 @@ struct wheel {
 	u64 touched;
 	const struct wheel_ops *ops;
 	bool upkeep;
+	bool refused;
 };
 
 /**
@@ -246,9 +254,12 @@ struct wheel {
  *
  * Hot, required; the owner holds its lock, interrupts may be off:
  *
- * @enqueue: queue a node that is not queued, by its expires. Cannot fail.
- *	Returns the tick at which the wheel first needs the CPU for this node
- *	(to fire it, or to move it), or WHEEL_NEVER where the clock has ended.
+ * @enqueue: queue a node that is not queued, by its expires. Cannot fail
+ *	within what was reserved. Returns the tick at which the wheel first
+ *	needs the CPU for this node (to fire it, or to move it), or WHEEL_NEVER
+ *	where the clock has ended. Beyond what was reserved, a kind with
+ *	WHEEL_POOLED sets wheel.refused, returns WHEEL_NEVER and leaves the
+ *	node alone.
  * @dequeue: take a queued node out
  * @next: the first tick after now at which the wheel needs the CPU; may be
  *	early, never late; WHEEL_NEVER (which is 0) where nothing will ever fire
@@ -290,8 +301,8 @@ struct wheel {
  *	nothing to be had. Under the owner's lock, bounded. Returns memory that
  *	the wheel has no use for (@memory itself, where that came too late), to
  *	be freed by kvfree() without the lock, or NULL.
- * @chunks: with WHEEL_POOLED, how many chunks of which size @nr timers spread
- *	over @wheels wheels need in the worst case
+ * @chunks: with WHEEL_POOLED, how many chunks of which size @nr timers, however
+ *	they are spread over @wheels wheels, need in the worst case
  *
  * A wheel whose upkeep is never done works all the same, only slower. An
  * owner who sees wheel.upkeep after an operation does rounds of it, some time

@@ -10,6 +10,13 @@
 
 #include "wheels.h"
 
+/* What is given back is used again at once, unless somebody watches that. */
+#ifdef __SANITIZE_ADDRESS__
+#define RECYCLE	false
+#else
+#define RECYCLE	true
+#endif
+
 static void *pool_get(struct wheel_pool *pool)
 {
 	struct test_pool *p = container_of(pool, struct test_pool, pool);
@@ -21,7 +28,12 @@ static void *pool_get(struct wheel_pool *pool)
 		abort();
 	}
 	p->used++;
-	chunk = malloc(p->size);
+	if (p->spare) {
+		chunk = p->spare;
+		p->spare = *(void **)chunk;
+		return chunk;
+	}
+	chunk = aligned_alloc(p->size, p->size);
 	if (!chunk)
 		abort();
 	return chunk;
@@ -32,7 +44,12 @@ static void pool_put(struct wheel_pool *pool, void *chunk)
 	struct test_pool *p = container_of(pool, struct test_pool, pool);
 
 	p->used--;
-	free(chunk);
+	if (RECYCLE) {
+		*(void **)chunk = p->spare;
+		p->spare = chunk;
+	} else {
+		free(chunk);
+	}
 }
 
 /* Point a configuration at a pool that holds what its kind asks for. */
@@ -41,13 +58,25 @@ void test_pool_prepare(struct test_pool *pool, enum wheel_kind kind,
 {
 	const struct wheel_ops *ops = wheel_kinds[kind];
 
+	size_t rows = wheel_rows_for(pool->timers, pool->wheels);
+
+	cfg->numa = NUMA_NO_NODE;
+	cfg->pool = NULL;
+	if (!(ops->traits & WHEEL_POOLED))
+		return;
+	cfg->pool = &pool->pool;
+	/* It may be the pool of another wheel already. */
+	if (pool->pool.get)
+		return;
 	pool->pool.get = pool_get;
 	pool->pool.put = pool_put;
-	cfg->numa = NUMA_NO_NODE;
-	cfg->pool = ops->traits & WHEEL_POOLED ? &pool->pool : NULL;
-	if (ops->chunks)
-		pool->reserved = ops->chunks(cfg, pool->timers, pool->wheels,
-					     &pool->size);
+	pool->pool.rows = &pool->rows;
+	pool->reserved = ops->chunks(cfg, pool->timers, pool->wheels,
+				     &pool->size);
+	wheel_rows_init(&pool->rows);
+	if (wheel_rows_reserve(&pool->rows, rows))
+		abort();
+	wheel_rows_allow(&pool->rows, (long)rows);
 }
 
 /**
@@ -101,11 +130,28 @@ void test_upkeep(struct wheel *w)
 	kvfree(spare);
 }
 
-/* Where all wheels of a pool are gone, so must be all chunks. */
-void test_pool_check(const struct test_pool *pool)
+/* Where all wheels of a pool are gone, so must be all chunks and rows. */
+void test_pool_check(struct test_pool *pool)
 {
-	if (!pool->used)
+	size_t rows = wheel_rows_for(pool->timers, pool->wheels);
+
+	if (pool->used) {
+		fprintf(stderr, "%zu chunks are lost\n", pool->used);
+		abort();
+	}
+	if (!pool->pool.get)
 		return;
-	fprintf(stderr, "%zu chunks are lost\n", pool->used);
-	abort();
+	if (pool->rows.left != (long)rows) {
+		fprintf(stderr, "of %zu rows, %ld are left\n", rows,
+			pool->rows.left);
+		abort();
+	}
+	wheel_rows_destroy(&pool->rows);
+	while (pool->spare) {
+		void *chunk = pool->spare;
+
+		pool->spare = *(void **)chunk;
+		free(chunk);
+	}
+	pool->pool.get = NULL;
 }

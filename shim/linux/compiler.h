@@ -14,6 +14,7 @@
 #define WRITE_ONCE(x, val) \
 	do { *(volatile __typeof__(x) *)&(x) = (val); } while (0)
 #define data_race(expr)	(expr)
+#define smp_store_release(p, val)	WRITE_ONCE(*(p), val)
 
 /* glibc has some of these too, under conditions of its own. */
 #undef __always_inline
