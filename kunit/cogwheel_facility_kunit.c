@@ -969,7 +969,6 @@ static void creation_runs_out_of_memory(struct kunit *test)
  */
 static void reserving_runs_out_of_memory(struct kunit *test)
 {
-	static const char sleepers[] = "/sys/kernel/debug/failslab/ignore-gfp-wait";
 	struct fx *fx = test->priv;
 	struct cogwheel_stats stats;
 	unsigned int nth, failed = 0, i;
@@ -979,9 +978,6 @@ static void reserving_runs_out_of_memory(struct kunit *test)
 
 	if (!(fx->ops->traits & WHEEL_POOLED))
 		kunit_skip(test, "reserves nothing");
-	if (!failslab_knob(sleepers, "N"))
-		kunit_skip(test, "needs failslab, and debugfs where it belongs");
-	failslab_knob("/sys/kernel/debug/failslab/verbose", "0");
 	fx_manual(fx, 0);
 	for (nth = 1; nth < 10000; nth++) {
 		cogwheel_stats(fx->cw, &stats);
@@ -1002,7 +998,8 @@ static void reserving_runs_out_of_memory(struct kunit *test)
 		cogwheel_stats(fx->cw, &stats);
 		KUNIT_EXPECT_LE(test, stats.pool_size, before + PAGE_SIZE);
 	}
-	failslab_knob(sleepers, "Y");
+	if (nth == 1)
+		kunit_skip(test, "needs N in failslab's ignore-gfp-wait");
 	KUNIT_EXPECT_EQ(test, ret, 0);
 	KUNIT_EXPECT_GT(test, failed, 100);
 	for (i = 0; i < FX_TIMERS; i++)

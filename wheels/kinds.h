@@ -25,7 +25,8 @@
 	X(hashed)	\
 	X(calendar)	\
 	X(slack)	\
-	X(cascade_once)
+	X(cascade_once)	\
+	X(blocks)
 
 enum wheel_kind {
 #define X(kind) WHEEL_##kind,
