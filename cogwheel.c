@@ -194,9 +194,12 @@ static inline bool owner_is_queued(u32 owner)
 static inline bool in_batch(const struct cogwheel_base *base,
 			    const struct cogwheel_timer *timer, u32 owner)
 {
+	if (!(owner & OWNER_BATCHED))
+		return false;
 	/* Pairs with deliver(): the slots are empty before it is cleared. */
-	return owner & OWNER_BATCHED && !smp_load_acquire(&base->taken) &&
-	       READ_ONCE(base->batch.node[owner >> OWNER_SLOT_SHIFT]) ==
+	if (smp_load_acquire(&base->taken))
+		return false;
+	return READ_ONCE(base->batch.node[owner >> OWNER_SLOT_SHIFT]) ==
 	       &timer->node;
 }
 
@@ -209,6 +212,7 @@ static bool being_fired(const struct cogwheel_base *base,
 	/* Pairs with the releases in cogwheel_batch_take() and deliver(). */
 	if (smp_load_acquire(&base->running) == timer)
 		return true;
+	/* Pairs with that in deliver(). */
 	if (likely(!smp_load_acquire(&base->taken)))
 		return false;
 	for (i = 0; i < WHEEL_BATCH; i++)
@@ -1154,7 +1158,7 @@ static u64 base_pending(const struct cogwheel_base *base)
 
 	if (!base->taken)
 		for (i = 0; i < base->batch.nr; i++)
-			pending += READ_ONCE(base->batch.node[i]) != NULL;
+			pending += !!READ_ONCE(base->batch.node[i]);
 	return pending;
 }
 
@@ -1299,12 +1303,13 @@ static u64 deliver(struct cogwheel_base *base)
 	} else {
 		limit = call_functions(&batch);
 	}
-	/* Both pair with being_fired(): what the function did, is done. */
 	if (base->taken) {
 		memset(base->batch.node, 0,
 		       base->batch.nr * sizeof(*base->batch.node));
+		/* Pairs with being_fired(), in_batch(): all that is done. */
 		smp_store_release(&base->taken, false);
 	}
+	/* Pairs with being_fired(): what the function did, is done. */
 	smp_store_release(&base->running, NULL);
 	expiry_unlock(base);
 	return limit;

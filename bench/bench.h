@@ -106,6 +106,7 @@ enum bench_form {
 	BENCH_LAZY,	/* a store instead of an operation */
 	BENCH_NODE,	/* the caller's struct, not an operation */
 };
+
 enum bench_layout { BENCH_ORDERED, BENCH_SCATTERED, BENCH_NR_LAYOUTS };
 enum bench_cache { BENCH_WARM, BENCH_COLD, BENCH_NR_CACHES };
 
