@@ -19,6 +19,7 @@
  * it is held against the real thing.
  */
 #include <kunit/test.h>
+#include <linux/bitmap.h>
 #include <linux/completion.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -47,7 +48,10 @@ MODULE_PARM_DESC(phases, "of the clock at which to try each delay, up to 512");
 #define DEPTH		(HZ > 100 ? 9 : 8)
 #define DELAYS		20000	/* tried one by one, at each phase */
 #define WAVE_PHASES	64U	/* as many phases in flight at the same time */
+#define PHASES		512	/* of the coarsest level that holds DELAYS */
 #define GRAN(level)	(1ULL << (3 * (level)))
+#define TOP_BITS	(3 * (DEPTH - 1))	/* of the coarsest granularity */
+#define DELAY_BITS	20	/* of random delays, but for far ones */
 
 /*
  * A request to both. Behind the node nothing is allocated that the kind does
@@ -63,9 +67,37 @@ struct pair {
 	struct wheel_node node;
 };
 
+/* What a request for a pending timer came to. */
+enum move {
+	MOVE_KEPT,		/* it had that due tick */
+	MOVE_BUCKET,		/* into its own bucket: only expires changes */
+	MOVE_EARLIER,
+	MOVE_LATER,
+	MOVE_REDUCED,
+	MOVE_NOT_REDUCED,
+	MOVE_CANCELLED,
+	MOVE_PAST,		/* to a due tick that was no later than now */
+	MOVE_CALLBACK,		/* from the timer's own function */
+	NR_MOVES
+};
+
+static const char * const move_names[NR_MOVES] = {
+	[MOVE_KEPT]	   = "kept",
+	[MOVE_BUCKET]	   = "moved in its bucket",
+	[MOVE_EARLIER]	   = "moved earlier",
+	[MOVE_LATER]	   = "moved later",
+	[MOVE_REDUCED]	   = "reduced",
+	[MOVE_NOT_REDUCED] = "not reduced",
+	[MOVE_CANCELLED]   = "cancelled",
+	[MOVE_PAST]	   = "moved into the past",
+	[MOVE_CALLBACK]	   = "armed by itself",
+};
+
 /* What came of one wave of requests. */
 struct tally {
 	const char *what;
+	u64 moves[NR_MOVES];
+	DECLARE_BITMAP(phases, PHASES);	/* jiffies of its steps, modulo that */
 	u64 probes;
 	u64 wrong;	/* the wheel named another jiffy */
 	u64 model;	/* so did model.h */
@@ -82,6 +114,7 @@ enum wave {
 	WAVE_BEYOND,
 	WAVE_MOVED,
 	WAVE_PINNED,
+	WAVE_FAR,
 	WAVE_FACILITY,
 	NR_WAVES
 };
@@ -93,6 +126,7 @@ static struct tally tallies[NR_WAVES] = {
 	[WAVE_BEYOND]	  = { .what = "beyond the capacity" },
 	[WAVE_MOVED]	  = { .what = "moved, reduced, cancelled, overdue" },
 	[WAVE_PINNED]	  = { .what = "the same, pinned" },
+	[WAVE_FAR]	  = { .what = "the same, within and beyond the capacity" },
 	[WAVE_FACILITY]	  = { .what = "through a facility on jiffies" },
 };
 
@@ -111,9 +145,12 @@ static struct {
 	u64 rnd;
 	struct timer_list conductor;
 	void (*step)(u64 now);		/* arms what is to be armed this jiffy */
-	u64 begin;			/* jiffy of the first step */
+	u64 begin;			/* jiffy of the next step */
 	unsigned int steps;		/* to be taken */
+	unsigned int gap_bits;		/* of the jiffies between two steps */
+	unsigned int delay_bits;	/* of a random delay */
 	unsigned int phase;		/* for step's own use */
+	unsigned int movers;		/* pairs that step_moved chooses from */
 	struct completion done;
 } lab;
 
@@ -184,19 +221,24 @@ static void pair_fired(struct timer_list *timer)
 	struct pair *p = container_of(timer, struct pair, timer);
 	struct tally *t = lab.tally;
 	u64 now = get_jiffies_64();
+	bool last;
 	u32 level;
 
 	catch_up(now);
 	if (p->due > now) {
 		/*
 		 * Clamped. Where one more placement will do, the wheel must
-		 * have planned to look at it at this very jiffy; and from here
-		 * on it is due where timer_list would fire one that is armed now.
+		 * have made it at this very jiffy (and planned to, if it is the
+		 * first): it knows by now where that leads. While more are to
+		 * follow, it need not follow them.
 		 */
 		t->again++;
-		if (p->ours || (!timer_list_clamps(now, p->due, DEPTH) &&
-				timer_list_place(p->armed, p->due, DEPTH, &level) ==
-				now && p->needs != now)) {
+		last = !timer_list_clamps(now, p->due, DEPTH);
+		if (p->ours ||
+		    (last && lab.ops->fires(lab.w, &p->node) !=
+			     timer_list_place(now, p->due, DEPTH, &level)) ||
+		    (last && timer_list_place(p->armed, p->due, DEPTH, &level) ==
+			     now && p->needs != now)) {
 			t->wrong++;
 			note_miss(t, p, now);
 		}
@@ -216,6 +258,7 @@ static void pair_fired(struct timer_list *timer)
 	}
 	if (p->again) {
 		p->again = false;
+		t->moves[MOVE_CALLBACK]++;
 		arm_wheel(p, now, random_due(now));
 		mod_timer(timer, p->due);
 		return;
@@ -229,6 +272,7 @@ static void conduct(struct timer_list *timer)
 
 	if (now >= lab.begin) {
 		catch_up(now);
+		set_bit(now % PHASES, lab.tally->phases);
 		lab.step(now);
 		if (!--lab.steps) {
 			lab.step = NULL;
@@ -236,27 +280,49 @@ static void conduct(struct timer_list *timer)
 				complete(&lab.done);
 			return;
 		}
+		if (lab.gap_bits)
+			lab.begin = now + 1 + (model_random(&lab.rnd) >>
+					       (64 - lab.gap_bits));
 	}
 	/*
 	 * Overdue, so that it comes the next jiffy; from afar, in steps short
-	 * enough not to come late.
+	 * enough not to come late: only so is every phase of the levels' clocks
+	 * as likely as the others.
 	 */
 	mod_timer(timer, now + 8 < lab.begin ? now + (lab.begin - now) / 2 : now);
 }
 
-/* A wave's requests are all armed from @step, and waited for until @limit. */
-static void run_wave(enum wave wave, u64 begin, unsigned int steps,
-		     void (*step)(u64 now), unsigned int flags, u64 limit)
+/*
+ * A wave: its requests are armed from @step, which is called in each of @steps
+ * jiffies from @begin on, with up to 2^@gap_bits jiffies between them. They are
+ * waited for until @limit.
+ */
+struct plan {
+	enum wave wave;
+	u64 begin;
+	unsigned int steps;
+	unsigned int gap_bits;
+	void (*step)(u64 now);
+	unsigned int delay_bits;
+	unsigned int movers;
+	unsigned int flags;
+	u64 limit;
+};
+
+static void run_wave(const struct plan *plan)
 {
 	unsigned int i;
 
-	lab.tally = &tallies[wave];
+	lab.tally = &tallies[plan->wave];
 	lab.tally->ran = true;
 	lab.used = 0;
 	lab.flying = 0;
-	lab.begin = begin;
-	lab.steps = steps;
-	lab.step = step;
+	lab.begin = plan->begin;
+	lab.steps = plan->steps;
+	lab.gap_bits = plan->gap_bits;
+	lab.delay_bits = plan->delay_bits ?: DELAY_BITS;
+	lab.movers = plan->movers;
+	lab.step = plan->step;
 	reinit_completion(&lab.done);
 	memset(lab.w, 0, lab.ops->size(&lab.cfg));
 	lab.w->ops = lab.ops;
@@ -266,12 +332,12 @@ static void run_wave(enum wave wave, u64 begin, unsigned int steps,
 	if (setup_error)
 		return;
 	for (i = 0; i < lab.nr; i++) {
-		timer_setup(&pair_at(i)->timer, pair_fired, flags);
+		timer_setup(&pair_at(i)->timer, pair_fired, plan->flags);
 		pair_at(i)->again = false;
 	}
-	timer_setup(&lab.conductor, conduct, flags);
+	timer_setup(&lab.conductor, conduct, plan->flags);
 	mod_timer(&lab.conductor, jiffies);
-	wait_for_completion_interruptible_timeout(&lab.done, limit);
+	wait_for_completion_interruptible_timeout(&lab.done, plan->limit);
 
 	timer_delete_sync(&lab.conductor);
 	for (i = 0; i < lab.used; i++)
@@ -311,8 +377,9 @@ static void run_phases(void)
 		steps = min(phases - first, WAVE_PHASES);
 		lab.phase = first;
 		begin = (get_jiffies_64() + 1023) / 512 * 512 + first;
-		run_wave(WAVE_PHASES_ALL, begin, steps, step_phases, 0,
-			 4 * DELAYS);
+		run_wave(&(struct plan) {
+			.wave = WAVE_PHASES_ALL, .begin = begin, .steps = steps,
+			.step = step_phases, .limit = 4 * DELAYS });
 	}
 }
 
@@ -325,8 +392,6 @@ static void step_boundaries(u64 now)
 	u64 due;
 	int k;
 
-	if (model_below(&lab.rnd, 3))
-		return;
 	for (level = 1; level < DEPTH; level++)
 		for (k = -2; k <= 2; k++) {
 			if (lab.used + 3 > lab.nr)
@@ -354,8 +419,6 @@ static void step_beyond(u64 now)
 	unsigned int i;
 	int k;
 
-	if (model_below(&lab.rnd, 3))
-		return;
 	for (i = 0; i < ARRAY_SIZE(base); i++)
 		for (k = -2; k <= 2 && lab.used < lab.nr; k++)
 			arm_pair(pair_at(lab.used++), now, now + base[i] + k);
@@ -371,7 +434,7 @@ static u64 random_due(u64 now)
 	u64 delay = model_random(&lab.rnd);
 	u64 level;
 
-	delay >>= 63 - model_below(&lab.rnd, 20);
+	delay >>= 63 - model_below(&lab.rnd, lab.delay_bits);
 	switch (model_below(&lab.rnd, 8)) {
 	case 0:
 		return now - model_below(&lab.rnd, 100);
@@ -379,7 +442,7 @@ static u64 random_due(u64 now)
 		return now + model_below(&lab.rnd, 80);
 	case 2:
 		/* Near the beginning of a level. */
-		level = 1 + model_below(&lab.rnd, 5);
+		level = 1 + model_below(&lab.rnd, lab.delay_bits / 4);
 		return now + timer_list_start(level) - 2 +
 		       model_below(&lab.rnd, 5);
 	default:
@@ -387,8 +450,29 @@ static u64 random_due(u64 now)
 	}
 }
 
+static u64 bucket_of(u64 now, u64 due)
+{
+	u32 level;
+
+	return timer_list_place(now, due, DEPTH, &level);
+}
+
+static void note_move(const struct pair *p, u64 now, u64 due)
+{
+	u64 *moves = lab.tally->moves;
+
+	moves[MOVE_PAST] += due <= now;
+	if (due == p->due)
+		moves[MOVE_KEPT]++;
+	else if (bucket_of(now, due) == bucket_of(p->armed, p->due))
+		moves[MOVE_BUCKET]++;
+	else
+		moves[due < p->due ? MOVE_EARLIER : MOVE_LATER]++;
+}
+
 static void move_pair(struct pair *p, u64 now, u64 due)
 {
+	note_move(p, now, due);
 	/* Moving it to where it is changes nothing: that is mod_timer()'s rule. */
 	if (due != p->due) {
 		lab.ops->dequeue(lab.w, &p->node);
@@ -399,6 +483,7 @@ static void move_pair(struct pair *p, u64 now, u64 due)
 
 static void reduce_pair(struct pair *p, u64 now, u64 due)
 {
+	lab.tally->moves[due < p->due ? MOVE_REDUCED : MOVE_NOT_REDUCED]++;
 	if (due < p->due) {
 		lab.ops->dequeue(lab.w, &p->node);
 		arm_wheel(p, now, due);
@@ -408,6 +493,7 @@ static void reduce_pair(struct pair *p, u64 now, u64 due)
 
 static void cancel_pair(struct pair *p)
 {
+	lab.tally->moves[MOVE_CANCELLED]++;
 	lab.ops->dequeue(lab.w, &p->node);
 	timer_delete(&p->timer);
 	one_landed();
@@ -415,13 +501,15 @@ static void cancel_pair(struct pair *p)
 
 #define MOVED_PAIRS	20000U
 #define MOVED_STEPS	4000
+#define FAR_PAIRS	2000U
+#define FAR_STEPS	400
 #define MOVED_OPS	60
 
 static void step_moved(u64 now)
 {
 	unsigned int i;
 
-	lab.used = min(lab.nr, MOVED_PAIRS);
+	lab.used = min(lab.nr, lab.movers);
 	for (i = 0; i < MOVED_OPS; i++) {
 		struct pair *p = pair_at(model_below(&lab.rnd, lab.used));
 
@@ -629,6 +717,7 @@ static int run_facility(void)
 				     COGWHEEL_PINNED);
 	}
 	t->ran = true;
+	lab.delay_bits = DELAY_BITS;
 	fac.steps = FACILITY_STEPS;
 	init_completion(&fac.done);
 	cogwheel_timer_setup(&fac.conductor, fac_conduct, COGWHEEL_PINNED);
@@ -640,6 +729,68 @@ static int run_facility(void)
 			   cogwheel_cancel_sync(fac.cw, &fac.pair[i].cogwheel);
 	cogwheel_destroy(fac.cw);
 	vfree(fac.pair);
+	return 0;
+}
+
+/* ---- deferrable ones, which wait for a CPU that is awake anyway ---- */
+
+struct lazy {
+	struct timer_list timer;
+	u64 armed;
+	u64 due;
+	u64 fired;
+};
+
+#define LAZY_TIMERS	500
+#define LAZY_ROUNDS	2000
+
+/* Shown and not counted among the probes: an idle CPU lets them wait. */
+static struct {
+	unsigned int fired;
+	unsigned int early;	/* before they were due */
+	unsigned int as_others;	/* at timer_list's jiffy */
+	u64 latest;		/* beyond that */
+} lazy;
+
+static void lazy_fired(struct timer_list *timer)
+{
+	container_of(timer, struct lazy, timer)->fired = get_jiffies_64();
+}
+
+static int run_deferrable(void)
+{
+	struct lazy *timers = vzalloc(array_size(LAZY_TIMERS, sizeof(*timers)));
+	unsigned int i, round, left = LAZY_TIMERS;
+	u64 now = get_jiffies_64();
+
+	if (!timers)
+		return -ENOMEM;
+	for (i = 0; i < LAZY_TIMERS; i++) {
+		timer_setup(&timers[i].timer, lazy_fired, TIMER_DEFERRABLE);
+		timers[i].armed = now;
+		timers[i].due = now + model_below(&lab.rnd, DELAYS);
+		mod_timer(&timers[i].timer, timers[i].due);
+	}
+	/* This task's own sleep is what wakes the CPU, now and then. */
+	for (round = 0; left && round < LAZY_ROUNDS; round++) {
+		schedule_timeout_idle(1 + model_below(&lab.rnd, 300));
+		left = 0;
+		for (i = 0; i < LAZY_TIMERS; i++)
+			left += !READ_ONCE(timers[i].fired);
+	}
+	for (i = 0; i < LAZY_TIMERS; i++) {
+		const struct lazy *l = &timers[i];
+		u64 law = timer_list_fire(l->armed, l->due, DEPTH, true);
+
+		if (timer_delete_sync(&timers[i].timer))
+			continue;
+		lazy.fired++;
+		lazy.early += l->fired < l->due;
+		lazy.as_others += l->fired == law;
+		if (l->fired > law)
+			lazy.latest = max(lazy.latest, l->fired - law);
+	}
+	vfree(timers);
 	return 0;
 }
 
@@ -676,19 +827,35 @@ static int timer_list_suite_init(struct kunit_suite *suite)
 	from = WRAP - WRAP_STEPS / 2;
 	/* Jiffies start five minutes before it. */
 	if (time_before64(get_jiffies_64(), from))
-		run_wave(WAVE_WRAP, from, WRAP_STEPS, step_wrap, 0, 1ULL << 25);
+		run_wave(&(struct plan) {
+			.wave = WAVE_WRAP, .begin = from, .steps = WRAP_STEPS,
+			.step = step_wrap, .limit = 1ULL << 25 });
 	run_phases();
-	from = get_jiffies_64() + 2;
-	run_wave(WAVE_BOUNDARIES, from, 400, step_boundaries, 0, LONG_MAX / 4);
-	from = get_jiffies_64() + 2;
-	run_wave(WAVE_MOVED, from, MOVED_STEPS, step_moved, 0, 1ULL << 25);
-	from = get_jiffies_64() + 2;
-	run_wave(WAVE_PINNED, from, MOVED_STEPS, step_moved, TIMER_PINNED,
-		 1ULL << 25);
+	run_wave(&(struct plan) {
+		.wave = WAVE_MOVED, .begin = get_jiffies_64() + 2,
+		.steps = MOVED_STEPS, .step = step_moved,
+		.movers = MOVED_PAIRS, .limit = 1ULL << 25 });
+	run_wave(&(struct plan) {
+		.wave = WAVE_PINNED, .begin = get_jiffies_64() + 2,
+		.steps = MOVED_STEPS, .step = step_moved,
+		.movers = MOVED_PAIRS, .flags = TIMER_PINNED,
+		.limit = 1ULL << 25 });
 	setup_error = setup_error ?: run_facility();
-	/* Last, since it takes months. */
-	from = get_jiffies_64() + 2;
-	run_wave(WAVE_BEYOND, from, 150, step_beyond, 0, LONG_MAX / 4);
+	setup_error = setup_error ?: run_deferrable();
+	/* Last, since they take months. */
+	run_wave(&(struct plan) {
+		.wave = WAVE_BOUNDARIES, .begin = get_jiffies_64() + 2,
+		.steps = 150, .gap_bits = TOP_BITS, .step = step_boundaries,
+		.limit = LONG_MAX / 4 });
+	run_wave(&(struct plan) {
+		.wave = WAVE_BEYOND, .begin = get_jiffies_64() + 2,
+		.steps = 100, .gap_bits = TOP_BITS, .step = step_beyond,
+		.limit = LONG_MAX / 4 });
+	run_wave(&(struct plan) {
+		.wave = WAVE_FAR, .begin = get_jiffies_64() + 2,
+		.steps = FAR_STEPS, .gap_bits = TOP_BITS - 3, .step = step_moved,
+		.delay_bits = TOP_BITS + 8, .movers = FAR_PAIRS,
+		.limit = LONG_MAX / 4 });
 free:
 	vfree(lab.pairs);
 	vfree(lab.w);
@@ -746,30 +913,75 @@ static void each_delay_at_each_phase(struct kunit *test)
 	compare(test, WAVE_PHASES_ALL, least);
 }
 
+/* Random jiffies, not those at which all levels have the same phase. */
+static void expect_phases(struct kunit *test, enum wave wave, unsigned int least)
+{
+	unsigned int seen = bitmap_weight(tallies[wave].phases, PHASES);
+
+	kunit_info(test, "%u of %u phases\n", seen, PHASES);
+	KUNIT_EXPECT_GE(test, seen, least);
+}
+
 static void level_boundaries(struct kunit *test)
 {
 	compare(test, WAVE_BOUNDARIES, 8000);
+	expect_phases(test, WAVE_BOUNDARIES, 90);
 }
 
 static void beyond_the_capacity(struct kunit *test)
 {
 	compare(test, WAVE_BEYOND, 1000);
+	expect_phases(test, WAVE_BEYOND, 60);
 	KUNIT_EXPECT_GE(test, tallies[WAVE_BEYOND].again, 1000);
+}
+
+/* Each way to move a timer was gone often. */
+static void expect_moves(struct kunit *test, enum wave wave, u64 least)
+{
+	const struct tally *t = &tallies[wave];
+	unsigned int i;
+
+	for (i = 0; i < NR_MOVES; i++) {
+		kunit_info(test, "%llu %s\n", t->moves[i], move_names[i]);
+		KUNIT_EXPECT_GE_MSG(test, t->moves[i], least, "%s",
+				    move_names[i]);
+	}
 }
 
 static void moved_and_cancelled(struct kunit *test)
 {
 	compare(test, WAVE_MOVED, 50000);
+	expect_moves(test, WAVE_MOVED, 1000);
 }
 
 static void moved_and_cancelled_pinned(struct kunit *test)
 {
 	compare(test, WAVE_PINNED, 50000);
+	expect_moves(test, WAVE_PINNED, 1000);
+}
+
+static void moved_far_away(struct kunit *test)
+{
+	compare(test, WAVE_FAR, 5000);
+	expect_moves(test, WAVE_FAR, 30);
+	expect_phases(test, WAVE_FAR, 180);
+	KUNIT_EXPECT_GE(test, tallies[WAVE_FAR].again, 100);
 }
 
 static void through_a_facility(struct kunit *test)
 {
 	compare(test, WAVE_FACILITY, 20000);
+}
+
+static void deferrable_ones_are_late(struct kunit *test)
+{
+	if (!virtual)
+		kunit_skip(test, "needs virtual time (UML, time-travel=inf-cpu)");
+	KUNIT_ASSERT_EQ(test, setup_error, 0);
+	kunit_info(test, "deferrable, not counted: %u of %u at timer_list's jiffy, the latest %llu after it\n",
+		   lazy.as_others, lazy.fired, lazy.latest);
+	KUNIT_EXPECT_EQ(test, lazy.fired, LAZY_TIMERS);
+	KUNIT_EXPECT_EQ(test, lazy.early, 0);
 }
 
 static struct kunit_case timer_list_cases[] = {
@@ -779,6 +991,8 @@ static struct kunit_case timer_list_cases[] = {
 	KUNIT_CASE(beyond_the_capacity),
 	KUNIT_CASE(moved_and_cancelled),
 	KUNIT_CASE(moved_and_cancelled_pinned),
+	KUNIT_CASE(moved_far_away),
+	KUNIT_CASE(deferrable_ones_are_late),
 	KUNIT_CASE(through_a_facility),
 	{}
 };
