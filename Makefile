@@ -8,7 +8,7 @@ PREFIX	?= /usr/local
 DESTDIR	?=
 MAKEFLAGS += --no-print-directory
 
-.PHONY: modules tools try bench check check-debug lint install uninstall clean distclean help
+.PHONY: modules tools try bench precision check check-debug lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
 modules: ## build the modules for the kernel in KDIR (default: the running one)
@@ -24,6 +24,9 @@ try: ## in a guest: load the module, play a scenario, print a short benchmark
 
 bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
 	@scripts/bench
+
+precision: ## measure how late timers fire, in a guest in virtual time: a plot, and build/precision.svg
+	@scripts/precision uml
 
 check: ## every test, on every kernel
 	@scripts/check

@@ -13,102 +13,7 @@
 
 #include "backend.h"
 #include "commands.h"
-
-/* Debian's and most others' */
-#define HZ_DEFAULT	250
-#define HZ_MAX		1000000000ULL
-
-struct probe {
-	enum wheel_kind kind;
-	struct wheel_config cfg;
-};
-
-/* Where a timer came to lie, and when it fired. */
-struct answer {
-	u32 level;		/* WHEEL_NO_LEVEL: outside the levels */
-	u32 slot;
-	u64 looked_at;		/* first */
-	bool fires;
-	u64 tick;
-};
-
-/* As timer_list: LVL_DEPTH is 9 where HZ is above 100, else 8. */
-static enum status set_up(struct probe *p, enum wheel_kind kind, u64 hz,
-			  u64 now)
-{
-	*p = (struct probe){ .kind = kind, .cfg.start = now };
-	if (wheel_kinds[kind]->levels.min)
-		p->cfg.levels = hz > 100 ? 9 : 8;
-	if (wheel_configure(kind, &p->cfg))
-		return complain(ST_FAILED, "%s refuses its options",
-				wheel_kinds[kind]->name);
-	return ST_OK;
-}
-
-static enum status fired(void *data, const struct fire *fire)
-{
-	struct answer *a = data;
-
-	a->fires = true;
-	a->tick = fire->tick;
-	return ST_OK;
-}
-
-/* Arms a timer in a fresh wheel, looks, and lets it fire. */
-static enum status ask(const struct probe *p, u64 due, struct answer *a)
-{
-	struct backend *wheel = NULL;
-	struct timer *timer = NULL;
-	struct wheel_walk pos = { { 0 } };
-	struct waiting item[WHEEL_BATCH];
-	struct problem why = { "" };
-	enum status st;
-	unsigned int nr;
-
-	*a = (struct answer){ .level = WHEEL_NO_LEVEL };
-	st = in_process.open(&wheel, p->kind, &p->cfg, &why);
-	if (st)
-		goto out;
-	timer = calloc(1, in_process.timer_size(wheel));
-	if (!timer) {
-		st = problem(&why, ST_FAILED, "%s", strerror(ENOMEM));
-		goto out;
-	}
-	st = in_process.arm(wheel, timer, due, 0, 0, &why);
-	if (!st)
-		st = in_process.walk(wheel, &pos, item, &nr, &why);
-	if (!st && nr) {
-		a->level = item[0].level;
-		a->slot = item[0].slot;
-		a->looked_at = item[0].tick;
-	}
-	if (!st)
-		st = in_process.advance(wheel, U64_MAX, fired, a, &why);
-out:
-	if (wheel)
-		in_process.close(wheel);
-	free(timer);
-	return st ? complain(st, "%s: %s", wheel_kinds[p->kind]->name, why.text)
-		  : st;
-}
-
-static enum status number_arg(const char *what, const char *text, u64 *value)
-{
-	struct problem why;
-
-	if (scenario_number(text, text ? strlen(text) : 0, value, &why))
-		return complain(ST_WRONG, "%s: %s", what, why.text);
-	return ST_OK;
-}
-
-static enum status hz_arg(const char *text, u64 *hz)
-{
-	enum status st = number_arg("--hz", text, hz);
-
-	if (!st && (!*hz || *hz > HZ_MAX))
-		return complain(ST_WRONG, "--hz: 1 to %llu", HZ_MAX);
-	return st;
-}
+#include "probe.h"
 
 /* Ticks, or a time with a unit, which is rounded up to ticks. */
 static enum status delay_arg(const char *text, u64 hz, u64 *ticks)
@@ -159,9 +64,9 @@ static enum status when(u64 hz, u64 now, u64 delay)
 		struct probe p;
 		enum status st;
 
-		st = set_up(&p, kind, hz, now);
+		st = probe_set_up(&p, kind, hz, now);
 		if (!st)
-			st = ask(&p, due, &a);
+			st = probe_ask(&p, due, &a);
 		if (st)
 			return st;
 		printf("  %-14s ", wheel_kinds[kind]->name);
@@ -232,7 +137,7 @@ static enum status level_end(const struct probe *p, u64 from, u32 level,
 
 	for (;;) {
 		outside = inside + step;
-		st = ask(p, p->cfg.start + outside, &a);
+		st = probe_ask(p, p->cfg.start + outside, &a);
 		if (st)
 			return st;
 		if (a.level != level || a.looked_at != a.tick)
@@ -243,7 +148,7 @@ static enum status level_end(const struct probe *p, u64 from, u32 level,
 	while (outside - inside > 1) {
 		u64 middle = inside + (outside - inside) / 2;
 
-		st = ask(p, p->cfg.start + middle, &a);
+		st = probe_ask(p, p->cfg.start + middle, &a);
 		if (st)
 			return st;
 		if (a.level != level || a.looked_at != a.tick)
@@ -276,7 +181,7 @@ enum status cmd_table(char **args)
 	/* timer_list's is the kind whose levels depend on HZ. */
 	while (kind < WHEEL_NR_KINDS - 1 && !wheel_kinds[kind]->levels.min)
 		kind++;
-	st = set_up(&p, kind, hz, 0);
+	st = probe_set_up(&p, kind, hz, 0);
 	if (!st && in_process.open(&wheel, kind, &p.cfg, &why))
 		st = complain(ST_FAILED, "%s", why.text);
 	if (st)

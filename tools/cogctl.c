@@ -25,6 +25,7 @@ static const char help_text[] =
 "  kinds [--table]       the kinds of wheel; --table is for scripts\n"
 "  when [--hz HZ] [--now TICK] DELAY...   when each kind fires a delay\n"
 "  table [--hz HZ]       levels, granularity and range of timer_list\n"
+"  precision [--hz HZ] [--svg FILE] [CSV]   plot lateness against delay\n"
 "  --help | --version\n"
 "\n"
 "A scenario has one command a line; # starts a comment:\n"
@@ -105,6 +106,7 @@ int main(int argc, char **argv)
 		{ "kinds", cmd_kinds },
 		{ "when", cmd_when },
 		{ "table", cmd_table },
+		{ "precision", cmd_precision },
 		{ "--help", help },
 		{ "-h", help },
 		{ "help", help },

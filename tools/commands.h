@@ -13,6 +13,7 @@ enum status cmd_kinds(char **args);
 enum status cmd_compare(char **args);
 enum status cmd_when(char **args);
 enum status cmd_table(char **args);
+enum status cmd_precision(char **args);
 
 /* One line on standard error, after what standard output has to say. */
 enum status complain(enum status st, const char *fmt, ...)
