@@ -9,7 +9,9 @@
  * its handle, and when the timer fires, read() returns a struct
  * cogwheel_event; poll() and epoll say when there is one.
  *
- * All times are ticks, from 0 to 2^64-1.
+ * COGWHEEL_IOC_BATCH does any number of these at once.
+ *
+ * All times are ticks, from 0 to 2^64-1, unless a flag says nanoseconds.
  *
  * How it grows. Every structure begins with its size, as the program was
  * compiled. A structure only ever grows at its end, and zero there means what
@@ -42,7 +44,7 @@
 #include <linux/types.h>
 
 /* Grows with each change of this file. */
-#define COGWHEEL_VERSION	1
+#define COGWHEEL_VERSION	2
 
 #define COGWHEEL_NAME_LEN	32	/* a name, with its final zero byte */
 #define COGWHEEL_TEXT_LEN	128	/* a line of text, likewise */
@@ -70,6 +72,8 @@
  * @tick_ns_max: out: longest tick
  * @tick_ns_def: out: what tick_ns = 0 stands for
  * @jiffy_ns: out: length of a tick of COGWHEEL_CLOCK_JIFFIES, in ns, rounded
+ * @batch_flags: out: the flags that COGWHEEL_IOC_BATCH knows
+ * @op_size: out: bytes of one entry of a batch
  *
  * May be called before set-up, and leaves the file unconfigured.
  */
@@ -89,6 +93,8 @@ struct cogwheel_ioc_info {
 	__u64 tick_ns_max;
 	__u64 tick_ns_def;
 	__u64 jiffy_ns;
+	__u32 batch_flags;
+	__u32 op_size;
 };
 
 /* What a kind promises: bits of cogwheel_ioc_kind.traits. */
@@ -178,6 +184,7 @@ struct cogwheel_ioc_setup {
 /* Flags of COGWHEEL_IOC_ARM. */
 #define COGWHEEL_ARM_ABSOLUTE	0x1	/* when is a tick, not a delay */
 #define COGWHEEL_ARM_MOVE	0x2	/* arm the timer that handle names */
+#define COGWHEEL_ARM_NS		0x4	/* when, period and slack are in ns */
 
 /* What a timer was before COGWHEEL_IOC_ARM or COGWHEEL_IOC_CANCEL. */
 #define COGWHEEL_WAS_PENDING	0x1	/* it was armed */
@@ -203,6 +210,11 @@ struct cogwheel_ioc_setup {
  * for a kind with COGWHEEL_TRAIT_ROUNDS); sums stop at 2^64-1. A delay of 0,
  * and a tick that is not later than the clock, is overdue: it fires on the next
  * tick that is processed.
+ *
+ * With COGWHEEL_ARM_NS, which a manual clock does not take (EINVAL), times are
+ * nanoseconds: @when is a delay, or with COGWHEEL_ARM_ABSOLUTE a time of
+ * CLOCK_MONOTONIC, whatever moves the wheel. @when and @period are rounded up
+ * to ticks and @slack is rounded down; the timer is not early in real time.
  *
  * A timer that is moved takes all of @when, @period, @slack and @user anew. A
  * pending timer that is moved to the due tick and the slack that it has keeps
@@ -239,6 +251,71 @@ struct cogwheel_ioc_cancel {
 	__u32 flags;
 	__u64 handle;
 	__u32 result;
+	__u32 reserved;
+};
+
+/* What an entry of a batch does. */
+#define COGWHEEL_OP_ARM		0	/* what COGWHEEL_IOC_ARM does */
+#define COGWHEEL_OP_CANCEL	1	/* what COGWHEEL_IOC_CANCEL does */
+
+/**
+ * struct cogwheel_op - an entry of a batch
+ * @op: COGWHEEL_OP_*
+ * @flags: of COGWHEEL_OP_ARM, COGWHEEL_ARM_* bits; else zero
+ * @handle: as in struct cogwheel_ioc_arm or struct cogwheel_ioc_cancel
+ * @when: as in struct cogwheel_ioc_arm; zero with COGWHEEL_OP_CANCEL
+ * @period: likewise
+ * @slack: likewise
+ * @user: likewise
+ * @due: out: the due tick, as asked for, of COGWHEEL_OP_ARM
+ * @result: out: COGWHEEL_WAS_* bits
+ * @error: out: 0, or as a negative number the errno with which a call of its
+ *	own would have failed; it has then changed nothing
+ */
+struct cogwheel_op {
+	__u32 op;
+	__u32 flags;
+	__u64 handle;
+	__u64 when;
+	__u64 period;
+	__u64 slack;
+	__u64 user;
+	__u64 due;
+	__u32 result;
+	__s32 error;
+};
+
+/**
+ * struct cogwheel_ioc_batch - arm, move and cancel many timers
+ * @size: sizeof(struct cogwheel_ioc_batch)
+ * @flags: none yet: zero
+ * @ops: address of an array of entries
+ * @count: how many there are; any number
+ * @done: out: how many have been carried out
+ * @failed: out: how many of these have an error
+ * @op_size: bytes from one entry to the next: sizeof(struct cogwheel_op), which
+ *	may grow like any structure
+ * @reserved: zero
+ *
+ * The entries are carried out in order, each as if by a call of its own, and
+ * each gets its own result: the call succeeds although some or all of them
+ * fail. Delays count from when the call comes to the entry, or a little before,
+ * but never from before the call. Other threads may come in between.
+ *
+ * Where the call itself fails, with EFAULT for entries that cannot be read or
+ * written or EINTR for a fatal signal, @done and @failed tell how far it came:
+ * what is before @done has been carried out, and nothing after it. (If another
+ * thread takes the memory away during the call, up to 64 entries may have been
+ * carried out without their results being written.)
+ */
+struct cogwheel_ioc_batch {
+	__u32 size;
+	__u32 flags;
+	__u64 ops;
+	__u64 count;
+	__u64 done;
+	__u64 failed;
+	__u32 op_size;
 	__u32 reserved;
 };
 
@@ -418,5 +495,6 @@ struct cogwheel_event {
 #define COGWHEEL_IOC_CANCEL	_IOWR(COGWHEEL_IOC_TYPE, 0x06, struct cogwheel_ioc_cancel)
 #define COGWHEEL_IOC_ADVANCE	_IOWR(COGWHEEL_IOC_TYPE, 0x07, struct cogwheel_ioc_advance)
 #define COGWHEEL_IOC_WALK	_IOWR(COGWHEEL_IOC_TYPE, 0x08, struct cogwheel_ioc_walk)
+#define COGWHEEL_IOC_BATCH	_IOWR(COGWHEEL_IOC_TYPE, 0x09, struct cogwheel_ioc_batch)
 
 #endif /* _COGWHEEL_IOCTL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The layout of every structure of the ioctl header, as release 1 had it; the
- * same for 32 and 64 bits, in C and in C++. Wrong is what does not compile.
+ * The layout of every structure of the ioctl header: what a release had stays
+ * where it was, and structures only grow at their end. It is the same for 32 and 64 bits, in C and in C++. Wrong is what does not compile.
  * Run, it prints that it compiled.
  */
 #include <stddef.h>
@@ -23,7 +23,7 @@
 	SAME(#cmd, cmd, 3UL << 30 | (unsigned long)sizeof(struct type) << 16 | \
 		   0xc7UL << 8 | (number))
 
-SIZE(cogwheel_ioc_info, 80);
+SIZE(cogwheel_ioc_info, 88);
 AT(cogwheel_ioc_info, size, 0);
 AT(cogwheel_ioc_info, reserved, 4);
 AT(cogwheel_ioc_info, version, 8);
@@ -39,6 +39,8 @@ AT(cogwheel_ioc_info, tick_ns_min, 48);
 AT(cogwheel_ioc_info, tick_ns_max, 56);
 AT(cogwheel_ioc_info, tick_ns_def, 64);
 AT(cogwheel_ioc_info, jiffy_ns, 72);
+AT(cogwheel_ioc_info, batch_flags, 80);
+AT(cogwheel_ioc_info, op_size, 84);
 NR(COGWHEEL_IOC_INFO, 0, cogwheel_ioc_info);
 
 SIZE(cogwheel_ioc_kind, 344);
@@ -137,6 +139,29 @@ AT(cogwheel_ioc_walk, count, 16);
 AT(cogwheel_ioc_walk, reserved, 20);
 AT(cogwheel_ioc_walk, pos, 24);
 NR(COGWHEEL_IOC_WALK, 8, cogwheel_ioc_walk);
+
+SIZE(cogwheel_op, 64);
+AT(cogwheel_op, op, 0);
+AT(cogwheel_op, flags, 4);
+AT(cogwheel_op, handle, 8);
+AT(cogwheel_op, when, 16);
+AT(cogwheel_op, period, 24);
+AT(cogwheel_op, slack, 32);
+AT(cogwheel_op, user, 40);
+AT(cogwheel_op, due, 48);
+AT(cogwheel_op, result, 56);
+AT(cogwheel_op, error, 60);
+
+SIZE(cogwheel_ioc_batch, 48);
+AT(cogwheel_ioc_batch, size, 0);
+AT(cogwheel_ioc_batch, flags, 4);
+AT(cogwheel_ioc_batch, ops, 8);
+AT(cogwheel_ioc_batch, count, 16);
+AT(cogwheel_ioc_batch, done, 24);
+AT(cogwheel_ioc_batch, failed, 32);
+AT(cogwheel_ioc_batch, op_size, 40);
+AT(cogwheel_ioc_batch, reserved, 44);
+NR(COGWHEEL_IOC_BATCH, 9, cogwheel_ioc_batch);
 
 SIZE(cogwheel_item, 48);
 AT(cogwheel_item, due, 0);

@@ -16,7 +16,8 @@
 struct call {
 	const char *name;
 	unsigned int cmd;
-	size_t size;		/* of its structure in release 1 */
+	size_t size;		/* of its structure in its first release */
+	size_t now;		/* of its structure now */
 	bool acts;		/* changes something */
 	size_t zero[3];		/* offsets + 1 of fields of 4 bytes that must be zero */
 	size_t flags;		/* offset + 1 of its flags */
@@ -24,15 +25,16 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{ "INFO", COGWHEEL_IOC_INFO, 80, false, { 5 }, 0, 0 },
-	{ "KIND", COGWHEEL_IOC_KIND, 344, false, { 0 }, 0, 0 },
-	{ "SETUP", COGWHEEL_IOC_SETUP, 72, true, { 21 }, 5, 0 },
-	{ "GEOMETRY", COGWHEEL_IOC_GEOMETRY, 72, false, { 0 }, 5, 0 },
-	{ "STATE", COGWHEEL_IOC_STATE, 88, false, { 13 }, 5, 0 },
-	{ "ARM", COGWHEEL_IOC_ARM, 64, true, { 61 }, 5, 3 },
-	{ "CANCEL", COGWHEEL_IOC_CANCEL, 24, true, { 21 }, 5, 0 },
-	{ "ADVANCE", COGWHEEL_IOC_ADVANCE, 24, true, { 0 }, 5, 1 },
-	{ "WALK", COGWHEEL_IOC_WALK, 40, false, { 21 }, 5, 0 },
+	{ "INFO", COGWHEEL_IOC_INFO, 80, 88, false, { 5 }, 0, 0 },
+	{ "KIND", COGWHEEL_IOC_KIND, 344, 344, false, { 0 }, 0, 0 },
+	{ "SETUP", COGWHEEL_IOC_SETUP, 72, 72, true, { 21 }, 5, 0 },
+	{ "GEOMETRY", COGWHEEL_IOC_GEOMETRY, 72, 72, false, { 0 }, 5, 0 },
+	{ "STATE", COGWHEEL_IOC_STATE, 88, 88, false, { 13 }, 5, 0 },
+	{ "ARM", COGWHEEL_IOC_ARM, 64, 64, true, { 61 }, 5, 7 },
+	{ "CANCEL", COGWHEEL_IOC_CANCEL, 24, 24, true, { 21 }, 5, 0 },
+	{ "ADVANCE", COGWHEEL_IOC_ADVANCE, 24, 24, true, { 0 }, 5, 1 },
+	{ "WALK", COGWHEEL_IOC_WALK, 40, 40, false, { 21 }, 5, 0 },
+	{ "BATCH", COGWHEEL_IOC_BATCH, 48, 48, true, { 45 }, 5, 0 },
 };
 
 union argument {
@@ -42,10 +44,12 @@ union argument {
 	struct cogwheel_ioc_cancel cancel;
 	struct cogwheel_ioc_advance advance;
 	struct cogwheel_ioc_walk walk;
+	struct cogwheel_ioc_batch batch;
 	unsigned char byte[8192];
 };
 
 static struct cogwheel_item item_room[4];
+static struct cogwheel_op op_room[4];
 
 /* Something that the device accepts, given a timer of the file. */
 static void valid(const struct call *call, union argument *arg, __u64 handle)
@@ -68,6 +72,12 @@ static void valid(const struct call *call, union argument *arg, __u64 handle)
 	case COGWHEEL_IOC_WALK:
 		arg->walk.items = (uintptr_t)item_room;
 		arg->walk.count = ARRAY_LEN(item_room);
+		break;
+	case COGWHEEL_IOC_BATCH:
+		memset(op_room, 0, sizeof(op_room));
+		arg->batch.ops = (uintptr_t)op_room;
+		arg->batch.count = ARRAY_LEN(op_room);
+		arg->batch.op_size = sizeof(op_room[0]);
 		break;
 	}
 }
@@ -163,7 +173,7 @@ TEST_F(refusal, e2big_tail_that_is_not_zero)
 	for (i = 0; i < ARRAY_LEN(calls); i++) {
 		for (tail = 1; tail < 200; tail++) {
 			valid(&calls[i], &arg, self->handle);
-			arg.size = calls[i].size + tail;
+			arg.size = calls[i].now + tail;
 			arg.byte[arg.size - 1] = 1;
 			EXPECT_EQ(-E2BIG,
 				  result(ioctl(call_fd(self->fd, self->fresh,
@@ -608,7 +618,7 @@ TEST_F(query, info)
 	EXPECT_GE(info.kinds, 2);
 	EXPECT_EQ(7, info.clocks);
 	EXPECT_EQ(0, info.setup_flags);
-	EXPECT_EQ(3, info.arm_flags);
+	EXPECT_EQ(7, info.arm_flags);
 	EXPECT_EQ(1, info.advance_flags);
 	EXPECT_EQ(sizeof(struct cogwheel_event), info.event_size);
 	EXPECT_EQ(sizeof(struct cogwheel_item), info.item_size);
@@ -617,6 +627,8 @@ TEST_F(query, info)
 	EXPECT_EQ(1000000000, info.tick_ns_max);
 	EXPECT_EQ(1000000, info.tick_ns_def);
 	EXPECT_GE(info.jiffy_ns, 100000);
+	EXPECT_EQ(0, info.batch_flags);
+	EXPECT_EQ(sizeof(struct cogwheel_op), info.op_size);
 }
 
 TEST_F(query, kinds)
@@ -838,7 +850,7 @@ TEST_F(query, growth_zero_tail)
 	size_t i, tail;
 
 	for (i = 0; i < ARRAY_LEN(calls); i++) {
-		for (tail = 1; tail <= 4096 - calls[i].size;
+		for (tail = 1; tail <= 4096 - calls[i].now;
 		     tail += tail < 20 ? 1 : 500) {
 			int fd = dev_open(0);
 			__u64 handle = 0;
@@ -851,15 +863,15 @@ TEST_F(query, growth_zero_tail)
 				handle = dev_in(fd, 100, 0);
 			}
 			valid(&calls[i], &arg, handle);
-			arg.size = calls[i].size + tail;
+			arg.size = calls[i].now + tail;
 			/* Behind the structure: not ours to touch. */
 			memset(arg.byte + arg.size, 0x5a, 64);
 			before = arg;
 			EXPECT_EQ(0, result(ioctl(fd, calls[i].cmd, &arg)))
 				TH_LOG("%s +%zu", calls[i].name, tail);
-			EXPECT_EQ(calls[i].size + tail, arg.size);
-			EXPECT_EQ(0, memcmp(arg.byte + calls[i].size,
-					    before.byte + calls[i].size,
+			EXPECT_EQ(calls[i].now + tail, arg.size);
+			EXPECT_EQ(0, memcmp(arg.byte + calls[i].now,
+					    before.byte + calls[i].now,
 					    tail + 64));
 			close(fd);
 		}

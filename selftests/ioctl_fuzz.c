@@ -33,6 +33,7 @@ union argument {
 	struct cogwheel_ioc_cancel cancel;
 	struct cogwheel_ioc_advance advance;
 	struct cogwheel_ioc_walk walk;
+	struct cogwheel_ioc_batch batch;
 	unsigned char byte[512];
 };
 
@@ -48,6 +49,7 @@ static const unsigned int commands[] = {
 	COGWHEEL_IOC_INFO, COGWHEEL_IOC_KIND, COGWHEEL_IOC_SETUP,
 	COGWHEEL_IOC_GEOMETRY, COGWHEEL_IOC_STATE, COGWHEEL_IOC_ARM,
 	COGWHEEL_IOC_CANCEL, COGWHEEL_IOC_ADVANCE, COGWHEEL_IOC_WALK,
+	COGWHEEL_IOC_BATCH,
 };
 
 /* A number of any magnitude, often at an edge. */
@@ -103,6 +105,34 @@ static bool in_map(struct fuzz *f, void *at, size_t size)
 	return (uintptr_t)at - (uintptr_t)f->map <= f->page - size;
 }
 
+/* Entries somewhere; what follows them is whatever is there. */
+static void *fuzz_ops(struct fuzz *f, int nr)
+{
+	struct cogwheel_op *at = address(f, nr * sizeof(*at));
+	int i;
+
+	for (i = 0; i < nr && in_map(f, at + i, sizeof(*at)); i++) {
+		__u64 n = rnd(&f->seed);
+		struct cogwheel_op op = {
+			.op = n & 15 ? n >> 4 & 1 : n >> 4,
+			.flags = n >> 5 & 7,
+		};
+
+		if (op.op != COGWHEEL_OP_CANCEL) {
+			op.when = number(f);
+			op.period = n >> 8 & 3 ? 0 : number(f);
+			op.slack = n >> 10 & 3 ? 0 : number(f);
+			op.user = n;
+		} else if (n >> 16 & 7) {
+			op.flags = 0;
+		}
+		if (op.op || op.flags & COGWHEEL_ARM_MOVE)
+			op.handle = handle(f);
+		memcpy(at + i, &op, sizeof(op));
+	}
+	return at;
+}
+
 static void fuzz_ioctl(struct fuzz *f, int fd)
 {
 	__u64 n = rnd(&f->seed);
@@ -131,7 +161,7 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 		}
 		break;
 	case COGWHEEL_IOC_ARM:
-		arg.arm.flags = n >> 8 & 3;
+		arg.arm.flags = n >> 8 & 7;
 		arg.arm.when = number(f);
 		arg.arm.period = n >> 10 & 3 ? 0 : number(f);
 		arg.arm.slack = n >> 12 & 3 ? 0 : number(f);
@@ -151,6 +181,12 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 		arg.walk.count = n >> 8 & 1 ? n >> 9 & 63 : number(f);
 		arg.walk.pos[0] = n >> 16 & 1 ? 0 : number(f);
 		arg.walk.pos[1] = n >> 17 & 1 ? 0 : number(f);
+		break;
+	case COGWHEEL_IOC_BATCH:
+		arg.batch.op_size = n >> 8 & 7 ? sizeof(struct cogwheel_op) :
+				    number(f);
+		arg.batch.count = n >> 11 & 7 ? n >> 14 & 255 : number(f);
+		arg.batch.ops = (uintptr_t)fuzz_ops(f, n >> 22 & 63);
 		break;
 	}
 	arg.size = size;
