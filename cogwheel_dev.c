@@ -36,12 +36,16 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/build_bug.h>
+#include <linux/capability.h>
 #include <linux/container_of.h>
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
@@ -54,6 +58,7 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+#include <linux/uidgid.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -205,6 +210,7 @@ struct timer_page {
  * @gen: last generation given out
  * @gen_left: how many more of the block are left
  * @wait: readers and pollers
+ * @user: who opened it, and is charged
  * @cw: the facility; NULL until it is set up, then constant. Published by
  *	set-up with release, after the fields below it.
  * @clock: COGWHEEL_CLOCK_*
@@ -232,6 +238,7 @@ struct wheel_file {
 
 	wait_queue_head_t wait;
 
+	struct wheel_user *user;
 	struct cogwheel *cw;
 	u32 clock;
 	u64 tick_ns;
@@ -282,6 +289,110 @@ static const struct kernel_param_ops max_timers_ops = {
 
 module_param_cb(max_timers, &max_timers_ops, &max_timers, 0644);
 MODULE_PARM_DESC(max_timers, "Most timers that one open file may have");
+
+/*
+ * What a user may have, whom the memory cgroup may not confine. Whoever has
+ * CAP_SYS_RESOURCE counts as well, but may go beyond.
+ */
+
+static unsigned int max_user_files = 128;
+module_param(max_user_files, uint, 0644);
+MODULE_PARM_DESC(max_user_files, "Most files that one user may have open");
+
+static unsigned int max_user_timers;
+module_param(max_user_timers, uint, 0644);
+MODULE_PARM_DESC(max_user_timers,
+		 "Most timers of all files of one user (default: a 25th of memory)");
+
+/* Bounds of that default. */
+#define USER_TIMERS_MIN	65536UL
+#define USER_TIMERS_MAX	4194304UL
+
+/**
+ * struct wheel_user - a user who has files open
+ * @uid: as the initial user namespace has it
+ * @files: how many
+ * @timers: how many timers these have room for: pages of timers are what takes
+ *	memory, so they are what is counted
+ */
+struct wheel_user {
+	uid_t uid;
+	unsigned int files;
+	atomic_long_t timers;
+};
+
+static DEFINE_XARRAY(users);
+static DEFINE_MUTEX(users_lock);	/* users, and their files */
+
+static unsigned int default_user_timers(void)
+{
+	struct sysinfo si;
+	u64 bytes;
+
+	si_meminfo(&si);
+	bytes = (u64)si.totalram * si.mem_unit / 25;
+	return clamp_t(u64, bytes / (sizeof(struct file_timer) +
+				     sizeof(struct file_periodic)),
+		       USER_TIMERS_MIN, USER_TIMERS_MAX);
+}
+
+/* Whoever calls, and one file more. */
+static struct wheel_user *user_get(void)
+{
+	uid_t uid = from_kuid(&init_user_ns, current_uid());
+	struct wheel_user *user;
+	int err = 0;
+
+	mutex_lock(&users_lock);
+	user = xa_load(&users, uid);
+	if ((user ? user->files : 0) >= READ_ONCE(max_user_files) &&
+	    !capable(CAP_SYS_RESOURCE)) {
+		err = -EMFILE;
+		goto out;
+	}
+	if (!user) {
+		user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+		if (!user) {
+			err = -ENOMEM;
+			goto out;
+		}
+		user->uid = uid;
+		err = xa_insert(&users, uid, user, GFP_KERNEL);
+		if (err) {
+			kfree(user);
+			goto out;
+		}
+	}
+	user->files++;
+out:
+	mutex_unlock(&users_lock);
+	return err ? ERR_PTR(err) : user;
+}
+
+static void user_put(struct wheel_user *user)
+{
+	mutex_lock(&users_lock);
+	if (!--user->files) {
+		xa_erase(&users, user->uid);
+		kfree(user);
+	}
+	mutex_unlock(&users_lock);
+}
+
+static int user_charge(struct wheel_user *user, u32 nr)
+{
+	unsigned long sum = atomic_long_add_return(nr, &user->timers);
+
+	if (sum <= READ_ONCE(max_user_timers) || capable(CAP_SYS_RESOURCE))
+		return 0;
+	atomic_long_sub(nr, &user->timers);
+	return -ENOSPC;
+}
+
+static void user_uncharge(struct wheel_user *user, u32 nr)
+{
+	atomic_long_sub(nr, &user->timers);
+}
 
 /*
  * Pages of timers, and handles
@@ -389,11 +500,14 @@ static int file_grow(struct wheel_file *f)
 	spin_unlock_bh(&f->lock);
 	if (grown)
 		goto out;
+	err = user_charge(f->user, f->per_page);
+	if (err)
+		goto out;
 	/* A power of two, and so aligned to its size. */
 	page = kzalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!page) {
 		err = -ENOMEM;
-		goto out;
+		goto uncharge;
 	}
 	for (i = 0; i < f->per_page; i++) {
 		t = page_timer(f, page, i);
@@ -407,12 +521,15 @@ static int file_grow(struct wheel_file *f)
 		/* The limit on timers comes first. */
 		if (err == -EBUSY)
 			err = -ENOSPC;
-		goto out;
+		goto uncharge;
 	}
 	spin_lock_bh(&f->lock);
 	list_add_tail(&page->partial, &f->partial);
 	f->empty++;
 	spin_unlock_bh(&f->lock);
+	goto out;
+uncharge:
+	user_uncharge(f->user, f->per_page);
 out:
 	mutex_unlock(&f->grow_lock);
 	return err;
@@ -460,6 +577,7 @@ static void file_timer_put(struct wheel_file *f, struct file_timer *t)
 		list_del(&page->partial);
 		xa_erase_bh(&f->pages, page->number);
 		kfree(page);
+		user_uncharge(f->user, f->per_page);
 	} else {
 		f->empty++;
 		list_move_tail(&page->partial, &f->partial);
@@ -707,6 +825,9 @@ static int file_info(struct wheel_file *f, void *arg)
 		.tick_ns_def = DEFAULT_TICK_NS,
 		.jiffy_ns = TICK_NSEC,
 		.op_size = sizeof(struct cogwheel_op),
+		.max_user_timers = READ_ONCE(max_user_timers),
+		.user_timers = atomic_long_read(&f->user->timers),
+		.max_user_files = READ_ONCE(max_user_files),
 	};
 	return 0;
 }
@@ -1672,9 +1793,16 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 static int file_open(struct inode *inode, struct file *file)
 {
 	struct wheel_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!f)
 		return -ENOMEM;
+	f->user = user_get();
+	if (IS_ERR(f->user)) {
+		err = PTR_ERR(f->user);
+		kfree(f);
+		return err;
+	}
 	spin_lock_init(&f->lock);
 	INIT_LIST_HEAD(&f->events);
 	f->again = RB_ROOT_CACHED;
@@ -1702,6 +1830,7 @@ static void file_free_page(struct wheel_file *f, struct timer_page *page)
 			kmem_cache_free(periodic_cache, timer_periodic(t));
 	}
 	kfree(page);
+	user_uncharge(f->user, f->per_page);
 }
 
 static int file_release(struct inode *inode, struct file *file)
@@ -1718,6 +1847,7 @@ static int file_release(struct inode *inode, struct file *file)
 		cond_resched();
 	}
 	xa_destroy(&f->pages);
+	user_put(f->user);
 	kfree(f);
 	return 0;
 }
@@ -1786,6 +1916,8 @@ int cogwheel_dev_init(void)
 	periodic_cache = KMEM_CACHE(file_periodic, SLAB_ACCOUNT);
 	if (!periodic_cache)
 		return -ENOMEM;
+	if (!max_user_timers)
+		max_user_timers = default_user_timers();
 	err = misc_register(&misc);
 	if (err == -EBUSY) {
 		/* It then only does not load by itself. */

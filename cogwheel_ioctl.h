@@ -30,7 +30,8 @@
  *	ENOTTY	   no such ioctl
  *	EBUSY	   the file has been set up already, or used unconfigured
  *	ENOENT	   no such timer: never was, of another file, or dead
- *	ENOSPC	   the file has as many timers as it may have
+ *	ENOSPC	   the file, or the user who opened it, has as many timers as
+ *		   may be
  *	ENOMEM	   out of memory
  *	EOPNOTSUPP the clock runs by itself and cannot be advanced
  *	EINTR	   a fatal signal
@@ -44,7 +45,7 @@
 #include <linux/types.h>
 
 /* Grows with each change of this file. */
-#define COGWHEEL_VERSION	2
+#define COGWHEEL_VERSION	3
 
 #define COGWHEEL_NAME_LEN	32	/* a name, with its final zero byte */
 #define COGWHEEL_TEXT_LEN	128	/* a line of text, likewise */
@@ -74,6 +75,11 @@
  * @jiffy_ns: out: length of a tick of COGWHEEL_CLOCK_JIFFIES, in ns, rounded
  * @batch_flags: out: the flags that COGWHEEL_IOC_BATCH knows
  * @op_size: out: bytes of one entry of a batch
+ * @max_user_timers: out: how many timers all files together may have that one
+ *	user has opened; they count by pages of timers
+ * @user_timers: out: how many those of this file's user have room for now
+ * @max_user_files: out: how many files a user may have open; one more, and
+ *	open() fails with EMFILE
  *
  * May be called before set-up, and leaves the file unconfigured.
  */
@@ -95,6 +101,9 @@ struct cogwheel_ioc_info {
 	__u64 jiffy_ns;
 	__u32 batch_flags;
 	__u32 op_size;
+	__u64 max_user_timers;
+	__u64 user_timers;
+	__u64 max_user_files;
 };
 
 /* What a kind promises: bits of cogwheel_ioc_kind.traits. */

@@ -23,7 +23,7 @@
 	SAME(#cmd, cmd, 3UL << 30 | (unsigned long)sizeof(struct type) << 16 | \
 		   0xc7UL << 8 | (number))
 
-SIZE(cogwheel_ioc_info, 88);
+SIZE(cogwheel_ioc_info, 112);
 AT(cogwheel_ioc_info, size, 0);
 AT(cogwheel_ioc_info, reserved, 4);
 AT(cogwheel_ioc_info, version, 8);
@@ -41,6 +41,9 @@ AT(cogwheel_ioc_info, tick_ns_def, 64);
 AT(cogwheel_ioc_info, jiffy_ns, 72);
 AT(cogwheel_ioc_info, batch_flags, 80);
 AT(cogwheel_ioc_info, op_size, 84);
+AT(cogwheel_ioc_info, max_user_timers, 88);
+AT(cogwheel_ioc_info, user_timers, 96);
+AT(cogwheel_ioc_info, max_user_files, 104);
 NR(COGWHEEL_IOC_INFO, 0, cogwheel_ioc_info);
 
 SIZE(cogwheel_ioc_kind, 344);

@@ -25,7 +25,7 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{ "INFO", COGWHEEL_IOC_INFO, 80, 88, false, { 5 }, 0, 0 },
+	{ "INFO", COGWHEEL_IOC_INFO, 80, 112, false, { 5 }, 0, 0 },
 	{ "KIND", COGWHEEL_IOC_KIND, 344, 344, false, { 0 }, 0, 0 },
 	{ "SETUP", COGWHEEL_IOC_SETUP, 72, 72, true, { 21 }, 5, 0 },
 	{ "GEOMETRY", COGWHEEL_IOC_GEOMETRY, 72, 72, false, { 0 }, 5, 0 },
@@ -629,6 +629,8 @@ TEST_F(query, info)
 	EXPECT_GE(info.jiffy_ns, 100000);
 	EXPECT_EQ(0, info.batch_flags);
 	EXPECT_EQ(sizeof(struct cogwheel_op), info.op_size);
+	EXPECT_GE(info.max_user_timers, 65536);
+	EXPECT_GE(info.max_user_files, 1);
 }
 
 TEST_F(query, kinds)
