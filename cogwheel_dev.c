@@ -29,6 +29,25 @@
  * expiry than it has made calls. (On a manual clock it does not come to that:
  * advance stops first.)
  *
+ * A ring, where the file has one, is one more reader: events leave the queue for
+ * it as they do for read, in expiry itself if there is room. The program says
+ * how far it has consumed in memory that it can write at any time, and tells
+ * nobody. So the queue is looked at again whenever there is an occasion:
+ *
+ *	expiry, for @ring_quota events since the program's last call
+ *	poll, COGWHEEL_IOC_RING: all that there is room for
+ *
+ * and COGWHEEL_RING_MORE tells a program that would not come by to do so. One
+ * of the two sees the other:
+ *
+ *	kernel				program
+ *	event into the queue		store head
+ *	set MORE			full barrier
+ *	full barrier			load flags: MORE? then call
+ *	look at head: room? then fill
+ *
+ * Nothing that is read from the ring is used but head, and that once.
+ *
  * Order of locks: the mutexes, none of which is taken within another; then the
  * file's lock, bottom halves off; then the facility's base lock, or the lock of
  * the xarray of pages.
@@ -40,8 +59,10 @@
 #include <linux/container_of.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/miscdevice.h>
@@ -60,12 +81,14 @@
 #include <linux/uaccess.h>
 #include <linux/uidgid.h>
 #include <linux/uio.h>
+#include <linux/vmalloc.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "cogwheel.h"
 #include "cogwheel_dev.h"
 #include "cogwheel_ioctl.h"
+#include "compat.h"
 #include "wheels/kinds.h"
 #include "wheels/period.h"
 
@@ -209,7 +232,15 @@ struct timer_page {
  * @empty: how many of those have nothing else
  * @gen: last generation given out
  * @gen_left: how many more of the block are left
+ * @gone: timers that expiry has freed and that are still reserved with the
+ *	facility, since giving back may sleep
+ * @ring_tail: what the ring's tail is, whatever the program has written there
+ * @ring_quota: how many more events expiry may put into the ring
  * @wait: readers and pollers
+ * @fasync: who gets SIGIO
+ * @ring: the ring, or NULL; constant since set-up, as are the next two
+ * @ring_pages: its pages
+ * @ring_entries: how many events it holds
  * @user: who opened it, and is charged
  * @cw: the facility; NULL until it is set up, then constant. Published by
  *	set-up with release, after the fields below it.
@@ -236,7 +267,16 @@ struct wheel_file {
 	u32 gen_left;
 	u64 gen;
 
+	u64 gone;
+	u32 ring_tail;
+	u32 ring_quota;
+
 	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+
+	struct cogwheel_ring *ring;
+	struct page **ring_pages;
+	u32 ring_entries;
 
 	struct wheel_user *user;
 	struct cogwheel *cw;
@@ -683,6 +723,196 @@ static bool fire_periodic(struct wheel_file *f, struct file_timer *t, u64 tick)
 	return true;
 }
 
+/* What a periodic timer that is asleep missed so far, its due tick included. */
+static u64 asleep_missed(struct wheel_file *f, const struct file_periodic *p)
+{
+	u64 now = cogwheel_now(f->cw), due = p->timer->timer.node.expires;
+
+	return now < due ? 0 : div64_u64(now - due, p->period) + 1;
+}
+
+/* Whether there is a due tick after so many periods. */
+static bool has_due(const struct file_periodic *p, u64 periods)
+{
+	u64 left = U64_MAX - p->timer->timer.node.expires;
+
+	return !periods || div64_u64(left, p->period) >= periods;
+}
+
+static void event_copy(struct wheel_file *f, const struct file_event *e,
+		       struct cogwheel_event *copy)
+{
+	const struct file_periodic *p;
+	bool last = true;
+	u64 more = 0;
+
+	*copy = (struct cogwheel_event) {
+		.user = e->user,
+		.handle = id_handle(e->id),
+		.due = e->due,
+		.fired = e->fired,
+	};
+	if (e->id & ID_PERIODIC) {
+		p = container_of_const(e, struct file_periodic, event);
+		if (p->asleep)
+			more = asleep_missed(f, p);
+		copy->missed = p->missed + more;
+		last = p->timer->id & ID_FIRED || !has_due(p, more);
+	}
+	if (last)
+		copy->flags = COGWHEEL_EVENT_LAST;
+}
+
+/* The reader has this one. Returns true if its timer is gone. */
+static bool event_consume(struct wheel_file *f, struct file_event *e,
+			  const struct cogwheel_event *copy)
+{
+	bool last = copy->flags & COGWHEEL_EVENT_LAST;
+	struct file_periodic *p;
+	struct file_timer *t;
+
+	f->unread--;
+	list_del(&e->entry);
+	if (!(e->id & ID_PERIODIC)) {
+		file_timer_put(f, container_of(e, struct file_timer, event));
+		return true;
+	}
+	p = event_periodic(e);
+	t = p->timer;
+	e->id &= ~(ID_COPYING | ID_FIRED);
+	again_del(f, p);
+	/*
+	 * Go on after what the reader was told of. If it fell asleep only since
+	 * then, that is the due tick that it has: it fires at once.
+	 */
+	if (timer_wake(f, p) && !last)
+		cogwheel_mod_slack(f->cw, &t->timer, t->timer.node.expires +
+				   (copy->missed - p->missed) * p->period,
+				   p->slack);
+	if (last)
+		file_timer_put(f, t);
+	return last;
+}
+
+/*
+ * The ring
+ */
+
+#define RING_MAX	32768
+#define RING_OFFSET	128
+
+static_assert(RING_OFFSET == COGWHEEL_RING_SIZE(0));
+static_assert(RING_OFFSET >= sizeof(struct cogwheel_ring));
+static_assert(RING_OFFSET % __alignof__(struct cogwheel_event) == 0);
+
+/* How many events are moved in one hold of the lock. */
+#define RING_PIECE	(2 * WHEEL_BATCH)
+
+static size_t ring_bytes(u32 entries)
+{
+	return PAGE_ALIGN(COGWHEEL_RING_SIZE((size_t)entries));
+}
+
+static void ring_free(struct wheel_file *f)
+{
+	size_t nr = ring_bytes(f->ring_entries) >> PAGE_SHIFT, i;
+
+	if (!f->ring_pages)
+		return;
+	vunmap(f->ring);
+	/* Who has it mapped, or holds on to a page, has it still. */
+	for (i = 0; i < nr && f->ring_pages[i]; i++)
+		__free_page(f->ring_pages[i]);
+	kvfree(f->ring_pages);
+	f->ring = NULL;
+	f->ring_pages = NULL;
+}
+
+static int ring_create(struct wheel_file *f, u32 entries)
+{
+	size_t nr = ring_bytes(entries) >> PAGE_SHIFT, i;
+
+	f->ring_entries = entries;
+	f->ring_pages = kvcalloc(nr, sizeof(*f->ring_pages),
+				 GFP_KERNEL_ACCOUNT);
+	if (!f->ring_pages)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		f->ring_pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					      __GFP_NOWARN);
+		if (!f->ring_pages[i])
+			goto free;
+	}
+	f->ring = vmap(f->ring_pages, nr, VM_MAP, PAGE_KERNEL);
+	if (!f->ring)
+		goto free;
+	f->ring->entries = entries;
+	f->ring->offset = RING_OFFSET;
+	f->ring_quota = entries;
+	return 0;
+free:
+	ring_free(f);
+	return -ENOMEM;
+}
+
+static bool file_has_ring(const struct wheel_file *f)
+{
+	/* Pairs with file_configure(). */
+	return smp_load_acquire(&f->cw) && f->ring;
+}
+
+/* How many events are not consumed; more than there can be if head is wrong. */
+static u32 ring_used(const struct wheel_file *f)
+{
+	/* Pairs with the program's release of the places it has consumed. */
+	return f->ring_tail - smp_load_acquire(&f->ring->head);
+}
+
+static u32 ring_room(const struct wheel_file *f)
+{
+	u32 used = ring_used(f);
+
+	return used < f->ring_entries ? f->ring_entries - used : 0;
+}
+
+/* Move up to @max events from the queue to the ring; returns how many. */
+static u32 ring_fill(struct wheel_file *f, u32 max)
+{
+	struct cogwheel_event *events = (void *)f->ring + RING_OFFSET;
+	u32 room = 0, moved = 0;
+	struct file_event *e;
+	bool told = false;
+
+	lockdep_assert_held(&f->lock);
+	while (moved < max && !list_empty(&f->events)) {
+		/* The program's: it may consume and spoil it meanwhile. */
+		struct cogwheel_event copy;
+
+		if (!room)
+			room = ring_room(f);
+		if (!room && !told) {
+			told = true;
+			WRITE_ONCE(f->ring->flags, COGWHEEL_RING_MORE);
+			/* See the top of the file: the program has it, too. */
+			smp_mb();
+			room = ring_room(f);
+		}
+		if (!room)
+			break;
+		e = list_first_entry(&f->events, struct file_event, entry);
+		event_copy(f, e, &copy);
+		events[f->ring_tail++ & (f->ring_entries - 1)] = copy;
+		f->gone += event_consume(f, e, &copy);
+		room--;
+		moved++;
+	}
+	/* Pairs with the program's acquire. */
+	smp_store_release(&f->ring->tail, f->ring_tail);
+	WRITE_ONCE(f->ring->flags,
+		   list_empty(&f->events) ? 0 : COGWHEEL_RING_MORE);
+	return moved;
+}
+
 /*
  * Timers have fired. In softirq, or with bottom halves off for a manual clock,
  * and no lock of the facility held; a batch is small, so the lock is not held
@@ -706,9 +936,14 @@ static u64 file_expire(struct cogwheel_batch *batch)
 			event = true;
 		}
 	}
+	if (f->ring)
+		f->ring_quota -= ring_fill(f, min_t(u32, f->ring_quota,
+						    RING_PIECE));
 	limit = file_limit(f);
 	spin_unlock_bh(&f->lock);
 
+	if (event)
+		kill_fasync(&f->fasync, SIGIO, POLL_IN);
 	/* Pairs with the barriers of whoever waits: see file_poll(). */
 	if (event && wq_has_sleeper(&f->wait))
 		wake_up_interruptible_poll(&f->wait, EPOLLIN | EPOLLRDNORM);
@@ -745,9 +980,11 @@ static int file_configure(struct wheel_file *f,
 		.data = f,
 	};
 	struct cogwheel *cw;
+	int err;
 
 	lockdep_assert_held(&f->setup_lock);
 	if (s->flags || s->reserved || s->clock >= ARRAY_SIZE(clocks) ||
+	    s->ring > RING_MAX || (s->ring && !is_power_of_2(s->ring)) ||
 	    strnlen(s->kind, sizeof(s->kind)) == sizeof(s->kind))
 		return -EINVAL;
 	config.clock = clocks[array_index_nospec(s->clock, ARRAY_SIZE(clocks))];
@@ -756,9 +993,16 @@ static int file_configure(struct wheel_file *f,
 	if (f->cw)
 		return -EBUSY;
 
+	if (s->ring) {
+		err = ring_create(f, s->ring);
+		if (err)
+			return err;
+	}
 	cw = cogwheel_create(&config);
-	if (IS_ERR(cw))
+	if (IS_ERR(cw)) {
+		ring_free(f);
 		return PTR_ERR(cw);
+	}
 	f->clock = s->clock;
 	f->tick_ns = s->clock == COGWHEEL_CLOCK_JIFFIES ? TICK_NSEC
 							: config.tick_ns;
@@ -828,6 +1072,7 @@ static int file_info(struct wheel_file *f, void *arg)
 		.max_user_timers = READ_ONCE(max_user_timers),
 		.user_timers = atomic_long_read(&f->user->timers),
 		.max_user_files = READ_ONCE(max_user_files),
+		.ring_max = RING_MAX,
 	};
 	return 0;
 }
@@ -1230,6 +1475,20 @@ static int op_cancel(struct ops_run *run, struct cogwheel_op *op)
 	return 0;
 }
 
+/* What expiry has freed is given back when there is an occasion to sleep. */
+static void file_settle(struct wheel_file *f)
+{
+	u64 gone;
+
+	if (!READ_ONCE(f->gone))
+		return;
+	spin_lock_bh(&f->lock);
+	gone = f->gone;
+	f->gone = 0;
+	spin_unlock_bh(&f->lock);
+	cogwheel_unreserve(f->cw, gone);
+}
+
 /* Timers that operations will arm are reserved, as many as there are. */
 static void ops_reserve(struct ops_run *run, unsigned int arms)
 {
@@ -1269,6 +1528,7 @@ static void ops_prepare(struct ops_run *run, struct cogwheel_op *ops,
 		}
 		arms += !(op->flags & COGWHEEL_ARM_MOVE);
 	}
+	file_settle(run->f);
 	if (arms)
 		ops_reserve(run, arms);
 	if (any)
@@ -1464,6 +1724,37 @@ static int file_batch(struct wheel_file *f, void *arg)
 	return err;
 }
 
+/*
+ * The program has come by: let in all that there is room for. Returns how many
+ * events the ring then has, more than it holds if its head is wrong.
+ */
+static u32 ring_refill(struct wheel_file *f, u64 *waiting)
+{
+	u32 left = f->ring_entries, moved, used;
+
+	do {
+		spin_lock_bh(&f->lock);
+		moved = ring_fill(f, min_t(u32, left, RING_PIECE));
+		left -= moved;
+		f->ring_quota = f->ring_entries;
+		used = ring_used(f);
+		*waiting = f->unread;
+		spin_unlock_bh(&f->lock);
+	} while (moved == RING_PIECE);
+	file_settle(f);
+	return used;
+}
+
+static int file_ring(struct wheel_file *f, void *arg)
+{
+	struct cogwheel_ioc_ring *ring = arg;
+
+	if (ring->flags || !file_has_ring(f))
+		return -EINVAL;
+	ring->ready = ring_refill(f, &ring->waiting);
+	return ring->ready > f->ring_entries ? -EINVAL : 0;
+}
+
 static int file_advance(struct wheel_file *f, void *arg)
 {
 	struct cogwheel_ioc_advance *advance = arg;
@@ -1548,6 +1839,8 @@ static const struct command commands[] = {
 		file_walk),
 	COMMAND(COGWHEEL_IOC_BATCH, cogwheel_ioc_batch, reserved, true,
 		file_batch, .partial = true),
+	COMMAND(COGWHEEL_IOC_RING, cogwheel_ioc_ring, waiting, true,
+		file_ring),
 };
 
 union argument {
@@ -1562,6 +1855,7 @@ union argument {
 	struct cogwheel_ioc_advance advance;
 	struct cogwheel_ioc_walk walk;
 	struct cogwheel_ioc_batch batch;
+	struct cogwheel_ioc_ring ring;
 };
 
 static long file_ioctl(struct file *file, unsigned int cmd, unsigned long addr)
@@ -1613,46 +1907,6 @@ struct read_piece {
 	struct cogwheel_event copy[READ_PIECE];
 };
 
-/* What a periodic timer that is asleep missed so far, its due tick included. */
-static u64 asleep_missed(struct wheel_file *f, const struct file_periodic *p)
-{
-	u64 now = cogwheel_now(f->cw), due = p->timer->timer.node.expires;
-
-	return now < due ? 0 : div64_u64(now - due, p->period) + 1;
-}
-
-/* Whether there is a due tick after so many periods. */
-static bool has_due(const struct file_periodic *p, u64 periods)
-{
-	u64 left = U64_MAX - p->timer->timer.node.expires;
-
-	return !periods || div64_u64(left, p->period) >= periods;
-}
-
-static void event_copy(struct wheel_file *f, const struct file_event *e,
-		       struct cogwheel_event *copy)
-{
-	const struct file_periodic *p;
-	bool last = true;
-	u64 more = 0;
-
-	*copy = (struct cogwheel_event) {
-		.user = e->user,
-		.handle = id_handle(e->id),
-		.due = e->due,
-		.fired = e->fired,
-	};
-	if (e->id & ID_PERIODIC) {
-		p = container_of_const(e, struct file_periodic, event);
-		if (p->asleep)
-			more = asleep_missed(f, p);
-		copy->missed = p->missed + more;
-		last = p->timer->id & ID_FIRED || !has_due(p, more);
-	}
-	if (last)
-		copy->flags = COGWHEEL_EVENT_LAST;
-}
-
 /* Note down what is at the head of the queue. */
 static void read_begin(struct wheel_file *f, struct read_piece *piece,
 		       unsigned int max)
@@ -1669,37 +1923,6 @@ static void read_begin(struct wheel_file *f, struct read_piece *piece,
 		piece->event[piece->nr++] = e;
 	}
 	spin_unlock_bh(&f->lock);
-}
-
-/* The reader has this one. Returns true if its timer is gone. */
-static bool event_consume(struct wheel_file *f, struct file_event *e,
-			  const struct cogwheel_event *copy)
-{
-	bool last = copy->flags & COGWHEEL_EVENT_LAST;
-	struct file_periodic *p;
-	struct file_timer *t;
-
-	f->unread--;
-	list_del(&e->entry);
-	if (!(e->id & ID_PERIODIC)) {
-		file_timer_put(f, container_of(e, struct file_timer, event));
-		return true;
-	}
-	p = event_periodic(e);
-	t = p->timer;
-	e->id &= ~(ID_COPYING | ID_FIRED);
-	again_del(f, p);
-	/*
-	 * Go on after what the reader was told of. If it fell asleep only since
-	 * then, that is the due tick that it has: it fires at once.
-	 */
-	if (timer_wake(f, p) && !last)
-		cogwheel_mod_slack(f->cw, &t->timer, t->timer.node.expires +
-				   (copy->missed - p->missed) * p->period,
-				   p->slack);
-	if (last)
-		file_timer_put(f, t);
-	return last;
 }
 
 static void read_end(struct wheel_file *f, struct read_piece *piece,
@@ -1758,6 +1981,9 @@ static ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (iov_iter_count(to) < sizeof(struct cogwheel_event))
 		return -EINVAL;
 	for (;;) {
+		/* Another thread may set it up while this one waits. */
+		if (file_has_ring(f))
+			return -EINVAL;
 		if (nowait) {
 			if (!mutex_trylock(&f->read_lock))
 				return -EAGAIN;
@@ -1779,6 +2005,8 @@ static ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 static __poll_t file_poll(struct file *file, poll_table *wait)
 {
 	struct wheel_file *f = file->private_data;
+	u64 waiting;
+	u32 used;
 
 	poll_wait(file, &f->wait, wait);
 	/*
@@ -1787,7 +2015,36 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	 * sees the other.
 	 */
 	smp_mb();
-	return READ_ONCE(f->unread) ? EPOLLIN | EPOLLRDNORM : 0;
+	if (!file_has_ring(f))
+		return READ_ONCE(f->unread) ? EPOLLIN | EPOLLRDNORM : 0;
+	used = ring_refill(f, &waiting);
+	if (used > f->ring_entries)
+		return EPOLLERR;
+	return used || waiting ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int file_fasync(int fd, struct file *file, int on)
+{
+	struct wheel_file *f = file->private_data;
+
+	return fasync_helper(fd, file, on, &f->fasync);
+}
+
+/* The ring, all of it or its beginning, shared. */
+static int file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct wheel_file *f = file->private_data;
+	size_t nr;
+
+	if (!file_has_ring(f))
+		return -EINVAL;
+	nr = ring_bytes(f->ring_entries) >> PAGE_SHIFT;
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC ||
+	    vma->vm_pgoff || vma_pages(vma) > nr)
+		return -EINVAL;
+	/* It has a size, and no place in a core dump. */
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	return vm_map_pages(vma, f->ring_pages, nr);
 }
 
 static int file_open(struct inode *inode, struct file *file)
@@ -1847,6 +2104,7 @@ static int file_release(struct inode *inode, struct file *file)
 		cond_resched();
 	}
 	xa_destroy(&f->pages);
+	ring_free(f);
 	user_put(f->user);
 	kfree(f);
 	return 0;
@@ -1878,6 +2136,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "cogwheel-fired:\t%llu\n", s.fired);
 	seq_printf(m, "cogwheel-moved:\t%llu\n", s.moved);
 	seq_printf(m, "cogwheel-touched:\t%llu\n", s.touched);
+	seq_printf(m, "cogwheel-ring:\t%u\n", f->ring_entries);
 	seq_printf(m, "cogwheel-wakeups:\t%llu\n", s.wakeups);
 }
 #endif
@@ -1888,6 +2147,8 @@ static const struct file_operations file_ops = {
 	.release = file_release,
 	.read_iter = file_read_iter,
 	.poll = file_poll,
+	.fasync = file_fasync,
+	.mmap = file_mmap,
 	.unlocked_ioctl = file_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 #ifdef CONFIG_PROC_FS

@@ -9,7 +9,8 @@
  * its handle, and when the timer fires, read() returns a struct
  * cogwheel_event; poll() and epoll say when there is one.
  *
- * COGWHEEL_IOC_BATCH does any number of these at once.
+ * COGWHEEL_IOC_BATCH does any number of these at once, and instead of read() a
+ * ring in mapped memory can deliver the events (struct cogwheel_ring).
  *
  * All times are ticks, from 0 to 2^64-1, unless a flag says nanoseconds.
  *
@@ -45,7 +46,7 @@
 #include <linux/types.h>
 
 /* Grows with each change of this file. */
-#define COGWHEEL_VERSION	3
+#define COGWHEEL_VERSION	4
 
 #define COGWHEEL_NAME_LEN	32	/* a name, with its final zero byte */
 #define COGWHEEL_TEXT_LEN	128	/* a line of text, likewise */
@@ -80,6 +81,7 @@
  * @user_timers: out: how many those of this file's user have room for now
  * @max_user_files: out: how many files a user may have open; one more, and
  *	open() fails with EMFILE
+ * @ring_max: out: the most events that a ring may hold
  *
  * May be called before set-up, and leaves the file unconfigured.
  */
@@ -104,6 +106,7 @@ struct cogwheel_ioc_info {
 	__u64 max_user_timers;
 	__u64 user_timers;
 	__u64 max_user_files;
+	__u64 ring_max;
 };
 
 /* What a kind promises: bits of cogwheel_ioc_kind.traits. */
@@ -173,6 +176,7 @@ struct cogwheel_ioc_kind {
  *	default of 1 ms; zero for every other clock
  * @start: first value of a COGWHEEL_CLOCK_MANUAL clock; zero for the others
  * @kind: name of a kind; empty for the default, "cascading"
+ * @ring: how many events the ring holds, a power of two; 0 for no ring
  *
  * All zero it asks for what a file gets that is not set up at all: cascading,
  * on a monotonic clock of 1 ms. Only once, and before the first ioctl that
@@ -188,6 +192,7 @@ struct cogwheel_ioc_setup {
 	__u64 tick_ns;
 	__u64 start;
 	char kind[COGWHEEL_NAME_LEN];
+	__u64 ring;
 };
 
 /* Flags of COGWHEEL_IOC_ARM. */
@@ -493,6 +498,72 @@ struct cogwheel_event {
 	__u32 reserved;
 };
 
+/* Bits of cogwheel_ring.flags. */
+#define COGWHEEL_RING_MORE	0x1	/* events wait outside: COGWHEEL_IOC_RING */
+
+/* Bytes of a ring of so many events, as mmap() takes them. */
+#define COGWHEEL_RING_SIZE(events)	\
+	(128 + (events) * sizeof(struct cogwheel_event))
+
+/**
+ * struct cogwheel_ring - the beginning of a ring
+ * @head: the program's: how many events it has consumed, modulo 2^32
+ * @reserved: zero
+ * @tail: the kernel's: how many events it has put in, modulo 2^32
+ * @flags: the kernel's: COGWHEEL_RING_* bits
+ * @entries: how many events it holds, a power of two
+ * @offset: bytes from here to the first of these
+ *
+ * A file that was set up with a ring delivers its events there instead of by
+ * read(), which then fails with EINVAL. The program maps it, shared, from
+ * offset 0 of the file. Event number n is in place n modulo @entries:
+ *
+ *	tail = load @tail with acquire
+ *	while @head is not tail: consume the event number @head
+ *	store @head with release
+ *
+ * An event that is in the ring has been delivered, as if read() had returned
+ * it. While there is no room for one it waits in its timer, in order, and can
+ * still be cancelled; @flags then has COGWHEEL_RING_MORE. Such events come
+ * when there is room and a timer expires, or the program calls poll() or
+ * COGWHEEL_IOC_RING. So a program that does not poll level-triggered does,
+ * when it finds the ring empty,
+ *
+ *	store @head, full barrier, load @flags
+ *
+ * and calls COGWHEEL_IOC_RING if COGWHEEL_RING_MORE is set. It is also set
+ * after @entries events that came without a call in between: the kernel does
+ * no more for a program than it has asked for.
+ *
+ * The kernel reads nothing here but @head. A @head that is not among the last
+ * @entries values of @tail, and @tail, is taken for a full ring; poll() then
+ * reports POLLERR.
+ */
+struct cogwheel_ring {
+	__u32 head;
+	__u32 reserved[15];
+	__u32 tail;
+	__u32 flags;
+	__u32 entries;
+	__u32 offset;
+};
+
+/**
+ * struct cogwheel_ioc_ring - let waiting events into the ring
+ * @size: sizeof(struct cogwheel_ioc_ring)
+ * @flags: none yet: zero
+ * @ready: out: events in the ring that are not consumed
+ * @waiting: out: events that found no room
+ *
+ * Fails with EINVAL where the file has no ring, or its head cannot be.
+ */
+struct cogwheel_ioc_ring {
+	__u32 size;
+	__u32 flags;
+	__u64 ready;
+	__u64 waiting;
+};
+
 #define COGWHEEL_IOC_TYPE	0xc7
 
 #define COGWHEEL_IOC_INFO	_IOWR(COGWHEEL_IOC_TYPE, 0x00, struct cogwheel_ioc_info)
@@ -505,5 +576,6 @@ struct cogwheel_event {
 #define COGWHEEL_IOC_ADVANCE	_IOWR(COGWHEEL_IOC_TYPE, 0x07, struct cogwheel_ioc_advance)
 #define COGWHEEL_IOC_WALK	_IOWR(COGWHEEL_IOC_TYPE, 0x08, struct cogwheel_ioc_walk)
 #define COGWHEEL_IOC_BATCH	_IOWR(COGWHEEL_IOC_TYPE, 0x09, struct cogwheel_ioc_batch)
+#define COGWHEEL_IOC_RING	_IOWR(COGWHEEL_IOC_TYPE, 0x0a, struct cogwheel_ioc_ring)
 
 #endif /* _COGWHEEL_IOCTL_H */

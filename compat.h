@@ -8,6 +8,7 @@
 #define _COGWHEEL_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/timer.h>
 #include <linux/version.h>
 
@@ -30,6 +31,14 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock_id, mode);
 	timer->function = function;
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
+				vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
 #endif
 

@@ -23,7 +23,7 @@
 	SAME(#cmd, cmd, 3UL << 30 | (unsigned long)sizeof(struct type) << 16 | \
 		   0xc7UL << 8 | (number))
 
-SIZE(cogwheel_ioc_info, 112);
+SIZE(cogwheel_ioc_info, 120);
 AT(cogwheel_ioc_info, size, 0);
 AT(cogwheel_ioc_info, reserved, 4);
 AT(cogwheel_ioc_info, version, 8);
@@ -44,6 +44,7 @@ AT(cogwheel_ioc_info, op_size, 84);
 AT(cogwheel_ioc_info, max_user_timers, 88);
 AT(cogwheel_ioc_info, user_timers, 96);
 AT(cogwheel_ioc_info, max_user_files, 104);
+AT(cogwheel_ioc_info, ring_max, 112);
 NR(COGWHEEL_IOC_INFO, 0, cogwheel_ioc_info);
 
 SIZE(cogwheel_ioc_kind, 344);
@@ -66,7 +67,7 @@ AT(cogwheel_ioc_kind, max_timers, 336);
 AT(cogwheel_ioc_kind, reserved, 340);
 NR(COGWHEEL_IOC_KIND, 1, cogwheel_ioc_kind);
 
-SIZE(cogwheel_ioc_setup, 72);
+SIZE(cogwheel_ioc_setup, 80);
 AT(cogwheel_ioc_setup, size, 0);
 AT(cogwheel_ioc_setup, flags, 4);
 AT(cogwheel_ioc_setup, clock, 8);
@@ -76,6 +77,7 @@ AT(cogwheel_ioc_setup, reserved, 20);
 AT(cogwheel_ioc_setup, tick_ns, 24);
 AT(cogwheel_ioc_setup, start, 32);
 AT(cogwheel_ioc_setup, kind, 40);
+AT(cogwheel_ioc_setup, ring, 72);
 NR(COGWHEEL_IOC_SETUP, 2, cogwheel_ioc_setup);
 
 SIZE(cogwheel_ioc_geometry, 72);
@@ -165,6 +167,22 @@ AT(cogwheel_ioc_batch, failed, 32);
 AT(cogwheel_ioc_batch, op_size, 40);
 AT(cogwheel_ioc_batch, reserved, 44);
 NR(COGWHEEL_IOC_BATCH, 9, cogwheel_ioc_batch);
+
+SIZE(cogwheel_ring, 80);
+AT(cogwheel_ring, head, 0);
+AT(cogwheel_ring, reserved, 4);
+AT(cogwheel_ring, tail, 64);
+AT(cogwheel_ring, flags, 68);
+AT(cogwheel_ring, entries, 72);
+AT(cogwheel_ring, offset, 76);
+SAME("ring size", COGWHEEL_RING_SIZE(2), 128 + 2 * 48);
+
+SIZE(cogwheel_ioc_ring, 24);
+AT(cogwheel_ioc_ring, size, 0);
+AT(cogwheel_ioc_ring, flags, 4);
+AT(cogwheel_ioc_ring, ready, 8);
+AT(cogwheel_ioc_ring, waiting, 16);
+NR(COGWHEEL_IOC_RING, 10, cogwheel_ioc_ring);
 
 SIZE(cogwheel_item, 48);
 AT(cogwheel_item, due, 0);

@@ -509,7 +509,7 @@ TEST_F(batch, enospc_fails_alone)
 	__u64 failed;
 
 	if (old < 0)
-		SKIP(return, "max_timers cannot be set");
+		SKIP(return, "the limit cannot be set");
 	memset(ops, 0, sizeof(ops));
 	for (i = 0; i < 100; i++)
 		ops[i].when = 1 + i;

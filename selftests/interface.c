@@ -25,9 +25,9 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{ "INFO", COGWHEEL_IOC_INFO, 80, 112, false, { 5 }, 0, 0 },
+	{ "INFO", COGWHEEL_IOC_INFO, 80, 120, false, { 5 }, 0, 0 },
 	{ "KIND", COGWHEEL_IOC_KIND, 344, 344, false, { 0 }, 0, 0 },
-	{ "SETUP", COGWHEEL_IOC_SETUP, 72, 72, true, { 21 }, 5, 0 },
+	{ "SETUP", COGWHEEL_IOC_SETUP, 72, 80, true, { 21 }, 5, 0 },
 	{ "GEOMETRY", COGWHEEL_IOC_GEOMETRY, 72, 72, false, { 0 }, 5, 0 },
 	{ "STATE", COGWHEEL_IOC_STATE, 88, 88, false, { 13 }, 5, 0 },
 	{ "ARM", COGWHEEL_IOC_ARM, 64, 64, true, { 61 }, 5, 7 },
@@ -323,7 +323,7 @@ TEST_F(refusal, enotty_unknown_ioctl)
 	unsigned int nr;
 
 	arg.size = 64;
-	for (nr = ARRAY_LEN(calls); nr < 256; nr++)
+	for (nr = _IOC_NR(COGWHEEL_IOC_RING) + 1; nr < 256; nr++)
 		EXPECT_EQ(-ENOTTY, result(ioctl(self->fd,
 						_IOWR(COGWHEEL_IOC_TYPE, nr,
 						      __u64[8]), &arg)));
@@ -631,6 +631,7 @@ TEST_F(query, info)
 	EXPECT_EQ(sizeof(struct cogwheel_op), info.op_size);
 	EXPECT_GE(info.max_user_timers, 65536);
 	EXPECT_GE(info.max_user_files, 1);
+	EXPECT_EQ(32768, info.ring_max);
 }
 
 TEST_F(query, kinds)

@@ -34,6 +34,7 @@ union argument {
 	struct cogwheel_ioc_advance advance;
 	struct cogwheel_ioc_walk walk;
 	struct cogwheel_ioc_batch batch;
+	struct cogwheel_ioc_ring ring;
 	unsigned char byte[512];
 };
 
@@ -49,7 +50,7 @@ static const unsigned int commands[] = {
 	COGWHEEL_IOC_INFO, COGWHEEL_IOC_KIND, COGWHEEL_IOC_SETUP,
 	COGWHEEL_IOC_GEOMETRY, COGWHEEL_IOC_STATE, COGWHEEL_IOC_ARM,
 	COGWHEEL_IOC_CANCEL, COGWHEEL_IOC_ADVANCE, COGWHEEL_IOC_WALK,
-	COGWHEEL_IOC_BATCH,
+	COGWHEEL_IOC_BATCH, COGWHEEL_IOC_RING,
 };
 
 /* A number of any magnitude, often at an edge. */
@@ -152,6 +153,9 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 		arg.setup.levels = n >> 12 & 3 ? 0 : number(f);
 		arg.setup.tick_ns = n >> 14 & 3 ? 0 : number(f);
 		arg.setup.start = n >> 16 & 3 ? 0 : number(f);
+		arg.setup.ring = n >> 24 & 1 ? 1 << (n >> 25 & 15) : 0;
+		if (!(n >> 30 & 7))
+			arg.setup.ring = number(f);
 		if (n >> 18 & 1) {
 			struct cogwheel_ioc_kind k = { .index = n >> 20 & 15 };
 
@@ -224,6 +228,29 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 			((struct cogwheel_ioc_arm *)at)->handle;
 }
 
+/* Maps the ring, if there is one, and writes where it should and should not. */
+static void fuzz_ring(struct fuzz *f, int fd)
+{
+	__u64 n = rnd(&f->seed);
+	size_t size = n & 7 ? f->page : number(f);
+	struct cogwheel_ring *ring;
+	__u32 *word;
+	int i;
+
+	ring = mmap(NULL, size, n >> 3 & 15 ? PROT_READ | PROT_WRITE : n >> 7 & 7,
+		    n >> 10 & 15 ? MAP_SHARED : MAP_PRIVATE, fd,
+		    n >> 14 & 15 ? 0 : f->page);
+	if (ring == MAP_FAILED)
+		return;
+	if ((n & 7) && (n >> 3 & 15)) {
+		word = (__u32 *)ring;
+		for (i = 0; i < (int)(n >> 18 & 15); i++)
+			word[rnd(&f->seed) % (f->page / 4)] = number(f);
+		ring->head = n >> 22 & 3 ? ring->tail : number(f);
+	}
+	munmap(ring, size);
+}
+
 static void fuzz_other(struct fuzz *f, int *fd)
 {
 	__u64 n = rnd(&f->seed);
@@ -232,6 +259,10 @@ static void fuzz_other(struct fuzz *f, int *fd)
 	struct iovec v[2];
 
 	switch (n & 15) {
+	case 14:
+	case 15:
+		fuzz_ring(f, *fd);
+		break;
 	case 0:
 		close(*fd);
 		*fd = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);

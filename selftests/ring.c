@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The completion ring of /dev/cogwheel: what is refused, that every event comes
+ * once and in order however small the ring and however late its consumer, that
+ * waiting works level- and edge-triggered, and that a hostile head or a spoilt
+ * ring harms nobody but its owner.
+ *
+ *	COGWHEEL_SEED	seed, printed; 1 if not given
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "device.h"
+
+enum { ENTRIES = 8 };
+
+static int setup(int fd, __u32 clock, __u64 tick_ns, __u64 entries)
+{
+	struct cogwheel_ioc_setup s = {
+		.clock = clock, .tick_ns = tick_ns, .ring = entries,
+	};
+
+	return CALL(fd, COGWHEEL_IOC_SETUP, &s);
+}
+
+static struct cogwheel_ring *map(int fd, __u64 entries)
+{
+	return mmap(NULL, COGWHEEL_RING_SIZE(entries), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+}
+
+static struct cogwheel_event *event(struct cogwheel_ring *ring, __u32 nr)
+{
+	return (struct cogwheel_event *)((char *)ring + ring->offset) +
+	       (nr & (ring->entries - 1));
+}
+
+/* As the header says: takes up to max events; how many. */
+static int take(struct cogwheel_ring *ring, struct cogwheel_event *e, int max)
+{
+	__u32 head = ring->head, n = 0;
+	__u32 tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail && n < max; head++)
+		e[n++] = *event(ring, head);
+	__atomic_store_n(&ring->head, head, __ATOMIC_RELEASE);
+	return n;
+}
+
+static bool more(struct cogwheel_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->flags, __ATOMIC_RELAXED) &
+	       COGWHEEL_RING_MORE;
+}
+
+static int refill(int fd, struct cogwheel_ioc_ring *r)
+{
+	memset(r, 0, sizeof(*r));
+	return CALL(fd, COGWHEEL_IOC_RING, r);
+}
+
+/* A file on a manual clock with a small ring, mapped. */
+FIXTURE(ring) {
+	int fd;
+	struct cogwheel_ring *ring;
+};
+
+FIXTURE_SETUP(ring)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	if (self->fd == -ENOENT)
+		SKIP(return, "no " DEVICE);
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(0, setup(self->fd, COGWHEEL_CLOCK_MANUAL, 0, ENTRIES));
+	self->ring = map(self->fd, ENTRIES);
+	ASSERT_NE(MAP_FAILED, self->ring);
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	munmap(self->ring, COGWHEEL_RING_SIZE(ENTRIES));
+	close(self->fd);
+}
+
+/* Let n timers fire, with user data from first on. */
+static int fire(int fd, int n, __u64 first)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (!dev_in(fd, 1, first + i))
+			return -1;
+	return dev_advance_by(fd, 1);
+}
+
+TEST_F(ring, einval_entries)
+{
+	struct cogwheel_ioc_info info = { };
+	int fd = dev_open(0), i;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, CALL(fd, COGWHEEL_IOC_INFO, &info));
+	for (i = 0; i < 64; i++) {
+		if ((1ULL << i) > info.ring_max)
+			EXPECT_EQ(-EINVAL, setup(fd, 0, 0, 1ULL << i));
+		if (i)
+			EXPECT_EQ(-EINVAL, setup(fd, 0, 0, (2ULL << i) - 1));
+	}
+	EXPECT_EQ(0, setup(fd, 0, 0, info.ring_max));
+	EXPECT_NE(MAP_FAILED, map(fd, info.ring_max));
+	close(fd);
+}
+
+static int map_error(int fd, size_t size, int prot, int flags, off_t offset)
+{
+	void *at = mmap(NULL, size, prot, flags, fd, offset);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	munmap(at, size);
+	return 0;
+}
+
+TEST_F(ring, einval_mmap)
+{
+	size_t page = getpagesize();
+	int rw = PROT_READ | PROT_WRITE, fd = dev_open(0);
+
+	ASSERT_GE(fd, 0);
+	/* Not set up; without a ring. */
+	EXPECT_EQ(-EINVAL, map_error(fd, page, rw, MAP_SHARED, 0));
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MANUAL, 0, 0));
+	EXPECT_EQ(-EINVAL, map_error(fd, page, rw, MAP_SHARED, 0));
+	close(fd);
+	fd = self->fd;
+	EXPECT_EQ(-EINVAL, map_error(fd, page, rw, MAP_PRIVATE, 0));
+	EXPECT_EQ(-EINVAL, map_error(fd, page, PROT_READ, MAP_PRIVATE, 0));
+	EXPECT_EQ(-EINVAL, map_error(fd, page, rw, MAP_SHARED, page));
+	EXPECT_EQ(-EINVAL, map_error(fd, 2 * page, rw, MAP_SHARED, 0));
+	EXPECT_EQ(-EINVAL, map_error(fd, page, rw | PROT_EXEC, MAP_SHARED, 0));
+	EXPECT_EQ(0, map_error(fd, page, PROT_READ, MAP_SHARED, 0));
+	EXPECT_EQ(0, map_error(fd, page, rw, MAP_SHARED, 0));
+	/* Nor does it become executable. */
+	EXPECT_EQ(-EACCES, result(mprotect(self->ring, page, PROT_EXEC)));
+}
+
+TEST_F(ring, einval_read_and_refill)
+{
+	struct cogwheel_ioc_ring r = { .flags = 1 };
+	struct cogwheel_event e[2];
+	int fd = dev_open(O_NONBLOCK);
+
+	ASSERT_EQ(0, fire(self->fd, 1, 0));
+	EXPECT_EQ(-EINVAL, dev_read(self->fd, e, 2));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, COGWHEEL_IOC_RING, &r));
+	ASSERT_EQ(1, take(self->ring, e, 2));
+	ASSERT_GE(fd, 0);
+	/* It is no use of a file that is not set up. */
+	EXPECT_EQ(-EINVAL, refill(fd, &r));
+	EXPECT_EQ(0, setup(fd, COGWHEEL_CLOCK_MANUAL, 0, 0));
+	EXPECT_EQ(-EINVAL, refill(fd, &r));
+	close(fd);
+}
+
+TEST_F(ring, delivers)
+{
+	struct cogwheel_ioc_state s;
+	struct cogwheel_event e[ENTRIES];
+	__u64 handle;
+
+	EXPECT_EQ(ENTRIES, self->ring->entries);
+	EXPECT_EQ(0, self->ring->tail);
+	EXPECT_EQ(0, take(self->ring, e, 1));
+	handle = dev_in(self->fd, 5, 77);
+	ASSERT_NE(0, handle);
+	ASSERT_EQ(0, dev_advance_by(self->fd, 4));
+	EXPECT_EQ(0, take(self->ring, e, 1));
+	ASSERT_EQ(0, dev_advance_by(self->fd, 3));
+	ASSERT_EQ(1, take(self->ring, e, ENTRIES));
+	EXPECT_EQ(77, e[0].user);
+	EXPECT_EQ(handle, e[0].handle);
+	EXPECT_EQ(5, e[0].due);
+	EXPECT_EQ(5, e[0].fired);
+	EXPECT_EQ(0, e[0].missed);
+	EXPECT_EQ(COGWHEEL_EVENT_LAST, e[0].flags);
+	EXPECT_EQ(-ENOENT, dev_cancel(self->fd, handle));
+	ASSERT_EQ(0, dev_state(self->fd, &s));
+	EXPECT_EQ(0, s.timers);
+	EXPECT_EQ(0, s.unread);
+	EXPECT_EQ(1, s.fired);
+	EXPECT_FALSE(more(self->ring));
+}
+
+/* What is in a full ring is delivered; what waits can be taken back. */
+TEST_F(ring, full)
+{
+	struct cogwheel_event e[3 * ENTRIES];
+	struct cogwheel_ioc_ring r;
+	struct cogwheel_ioc_state s;
+	__u64 handle[3 * ENTRIES];
+	int i;
+
+	for (i = 0; i < 3 * ENTRIES; i++) {
+		handle[i] = dev_in(self->fd, 1 + i / 5, i);
+		ASSERT_NE(0, handle[i]);
+	}
+	ASSERT_EQ(0, dev_advance_by(self->fd, 100));
+	ASSERT_EQ(0, dev_state(self->fd, &s));
+	EXPECT_EQ(2 * ENTRIES, s.unread);
+	EXPECT_EQ(2 * ENTRIES, s.timers);
+	EXPECT_TRUE(more(self->ring));
+	EXPECT_EQ(-ENOENT, dev_cancel(self->fd, handle[ENTRIES - 1]));
+	EXPECT_EQ(COGWHEEL_WAS_UNREAD, dev_cancel(self->fd, handle[ENTRIES]));
+	EXPECT_EQ(COGWHEEL_WAS_UNREAD,
+		  dev_move(self->fd, handle[ENTRIES + 1], 100, 99));
+	ASSERT_EQ(0, refill(self->fd, &r));
+	EXPECT_EQ(ENTRIES, r.ready);
+	EXPECT_EQ(2 * ENTRIES - 2, r.waiting);
+	ASSERT_EQ(3, take(self->ring, e, 3));
+	ASSERT_EQ(0, refill(self->fd, &r));
+	EXPECT_EQ(ENTRIES, r.ready);
+	EXPECT_EQ(2 * ENTRIES - 5, r.waiting);
+	ASSERT_EQ(ENTRIES, take(self->ring, e + 3, ENTRIES));
+	ASSERT_EQ(0, refill(self->fd, &r));
+	ASSERT_EQ(ENTRIES, take(self->ring, e + 3 + ENTRIES, ENTRIES));
+	ASSERT_EQ(0, refill(self->fd, &r));
+	EXPECT_EQ(ENTRIES - 5, r.ready);
+	EXPECT_EQ(0, r.waiting);
+	EXPECT_FALSE(more(self->ring));
+	ASSERT_EQ(ENTRIES - 5, take(self->ring, e + 3 + 2 * ENTRIES, ENTRIES));
+	for (i = 0; i < 3 * ENTRIES - 2; i++)
+		EXPECT_EQ(i < ENTRIES ? i : i + 2, e[i].user);
+}
+
+/* An expiry fills up what has become free, in order. */
+TEST_F(ring, the_next_expiry_brings_what_waits)
+{
+	struct cogwheel_event e[ENTRIES];
+	__u64 next = 0;
+	int n, i;
+
+	ASSERT_EQ(0, fire(self->fd, ENTRIES, 0));
+	ASSERT_EQ(0, fire(self->fd, ENTRIES, ENTRIES));
+	n = take(self->ring, e, ENTRIES);
+	ASSERT_EQ(ENTRIES, n);
+	/* Allowed without a call: as many as it holds. That is used up. */
+	ASSERT_EQ(0, fire(self->fd, 1, 2 * ENTRIES));
+	EXPECT_TRUE(more(self->ring));
+	ASSERT_EQ(0, refill(self->fd, &(struct cogwheel_ioc_ring) { }));
+	do {
+		for (i = 0; i < n; i++)
+			ASSERT_EQ(next++, e[i].user);
+		n = take(self->ring, e, 3);
+		ASSERT_EQ(0, dev_advance_by(self->fd, 1));
+		if (!n && more(self->ring)) {
+			ASSERT_EQ(0, refill(self->fd,
+					    &(struct cogwheel_ioc_ring) { }));
+			n = take(self->ring, e, 3);
+		}
+	} while (n);
+	EXPECT_EQ(2 * ENTRIES + 1, next);
+	ASSERT_EQ(0, refill(self->fd, &(struct cogwheel_ioc_ring) { }));
+	/* With a call in between, expiry itself does it. */
+	ASSERT_EQ(0, fire(self->fd, ENTRIES, 100));
+	ASSERT_EQ(0, fire(self->fd, 2, 100 + ENTRIES));
+	ASSERT_EQ(0, refill(self->fd, &(struct cogwheel_ioc_ring) { }));
+	ASSERT_EQ(4, take(self->ring, e, 4));
+	ASSERT_EQ(0, fire(self->fd, 1, 102 + ENTRIES));
+	ASSERT_EQ(ENTRIES - 4 + 3, self->ring->tail - self->ring->head);
+	for (i = 4; i < ENTRIES + 3; i++) {
+		ASSERT_EQ(1, take(self->ring, e, 1));
+		EXPECT_EQ(100 + i, e[0].user);
+	}
+}
+
+/* Rings of all sizes, random loads and consumers: once each, in order. */
+TEST_F(ring, random_all_once_in_order)
+{
+	__u64 seed = env_u64("COGWHEEL_SEED", 1), armed, next, entries;
+	struct cogwheel_event e[200];
+	struct cogwheel_ring *ring;
+	int fd, i, n, round;
+
+	TH_LOG("seed %llu", seed);
+	for (entries = 1; entries <= 1024; entries *= 2) {
+		fd = dev_open(0);
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MANUAL, 0, entries));
+		ring = map(fd, entries);
+		ASSERT_NE(MAP_FAILED, ring);
+		armed = 0;
+		next = 0;
+		for (round = 0; round < 60 || next < armed; round++) {
+			n = round < 60 ? rnd(&seed) % 150 : 0;
+			ASSERT_EQ(0, fire(fd, n, armed));
+			armed += n;
+			n = take(ring, e, rnd(&seed) % 200);
+			for (i = 0; i < n; i++)
+				ASSERT_EQ(next++, e[i].user);
+			if (round >= 60 || !(rnd(&seed) & 3)) {
+				struct cogwheel_ioc_ring r;
+
+				ASSERT_EQ(0, refill(fd, &r));
+				ASSERT_EQ(armed - next, r.ready + r.waiting);
+			}
+		}
+		EXPECT_EQ(armed, next);
+		munmap(ring, COGWHEEL_RING_SIZE(entries));
+		close(fd);
+	}
+}
+
+TEST_F(ring, periodic)
+{
+	struct cogwheel_event e[ENTRIES];
+	struct cogwheel_ioc_state s;
+	__u64 now;
+	int i;
+
+	ASSERT_NE(0, dev_every(self->fd, 10, 10, 5));
+	/* Fires again and again while there is room, and once more. */
+	ASSERT_EQ(0, dev_advance(self->fd, 0, 1000, &now));
+	EXPECT_EQ(10 * (ENTRIES + 2) - 1, now);
+	ASSERT_EQ(0, dev_state(self->fd, &s));
+	EXPECT_EQ(1, s.unread);
+	EXPECT_EQ(1, s.pending);
+	ASSERT_EQ(ENTRIES, take(self->ring, e, ENTRIES));
+	for (i = 0; i < ENTRIES; i++) {
+		EXPECT_EQ(10 * (i + 1), e[i].due);
+		EXPECT_EQ(0, e[i].missed);
+		EXPECT_EQ(0, e[i].flags);
+	}
+	ASSERT_EQ(0, refill(self->fd, &(struct cogwheel_ioc_ring) { }));
+	ASSERT_EQ(1, take(self->ring, e, ENTRIES));
+	EXPECT_EQ(10 * (ENTRIES + 1), e[0].due);
+	ASSERT_EQ(0, dev_advance(self->fd, 0, 1, &now));
+	ASSERT_EQ(1, take(self->ring, e, ENTRIES));
+	EXPECT_EQ(10 * (ENTRIES + 2), e[0].due);
+}
+
+/* On a running clock: no more is done than was asked for, nothing is lost. */
+TEST_F(ring, a_period_is_no_attack)
+{
+	int fd = dev_open(0), n, calls;
+	struct cogwheel_event e[16];
+	struct cogwheel_ring *ring;
+	struct cogwheel_ioc_state s;
+	__u64 due, end;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 1000, 16));
+	ring = map(fd, 16);
+	ASSERT_NE(MAP_FAILED, ring);
+	ASSERT_NE(0, dev_every(fd, 1, 1, 0));
+	end = mono_ns() + 200000000;
+	/* A head that follows the tail by itself brings 16 and one that waits. */
+	while (mono_ns() < end)
+		__atomic_store_n(&ring->head,
+				 __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+	ASSERT_EQ(0, dev_state(fd, &s));
+	EXPECT_LE(ring->tail, 16);
+	EXPECT_LE(s.fired, 16 + 2);
+	/* Periods that end meanwhile are told of, each once. */
+	ASSERT_EQ(0, refill(fd, &(struct cogwheel_ioc_ring) { }));
+	due = 0;
+	for (calls = 0; calls < 200; calls++) {
+		struct cogwheel_ioc_ring r;
+		int i;
+
+		ASSERT_EQ(0, refill(fd, &r));
+		n = take(ring, e, 16);
+		for (i = 0; i < n; i++) {
+			if (due)
+				ASSERT_EQ(due, e[i].due);
+			due = e[i].due + e[i].missed + 1;
+		}
+	}
+	munmap(ring, COGWHEEL_RING_SIZE(16));
+	close(fd);
+}
+
+/* No head, however wrong, loses, repeats or harms anything. */
+TEST_F(ring, hostile_head)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	struct cogwheel_ioc_ring r;
+	struct cogwheel_event e[ENTRIES];
+	__u64 seed = env_u64("COGWHEEL_SEED", 1), next = 0;
+	__u32 tail, wrong;
+	int i, n;
+
+	ASSERT_EQ(0, fire(self->fd, 3, 0));
+	tail = self->ring->tail;
+	ASSERT_EQ(3, tail);
+	ASSERT_EQ(2, take(self->ring, e, 2));
+	for (i = 0; i < 1000; i++) {
+		wrong = i < 100 ? tail + 1 + i : i < 200 ?
+			tail - ENTRIES - (i - 99) : rnd(&seed);
+		if (tail - wrong <= ENTRIES)
+			continue;
+		__atomic_store_n(&self->ring->head, wrong, __ATOMIC_RELEASE);
+		ASSERT_EQ(-EINVAL, refill(self->fd, &r));
+		ASSERT_EQ(1, poll(&pfd, 1, 0));
+		ASSERT_EQ(POLLERR, pfd.revents);
+		ASSERT_EQ(0, fire(self->fd, 1, 3 + next++));
+		ASSERT_EQ(tail, self->ring->tail);
+	}
+	/* Mended, all is there. */
+	__atomic_store_n(&self->ring->head, 2, __ATOMIC_RELEASE);
+	EXPECT_EQ(1, poll(&pfd, 1, 0));
+	EXPECT_EQ(POLLIN, pfd.revents);
+	i = 2;
+	while ((n = take(self->ring, e, ENTRIES)) > 0) {
+		for (wrong = 0; wrong < n; wrong++)
+			ASSERT_EQ(i++, e[wrong].user);
+		ASSERT_EQ(0, refill(self->fd, &r));
+	}
+	EXPECT_EQ(3 + next, i);
+}
+
+/* The kernel believes nothing else that is written there either. */
+TEST_F(ring, spoilt)
+{
+	size_t size = COGWHEEL_RING_SIZE(ENTRIES);
+	struct cogwheel_ioc_ring r;
+	struct cogwheel_event e;
+	__u64 next = 0;
+	__u32 tail, head = 0;
+	int i;
+
+	ASSERT_NE(0, dev_every(self->fd, 3, 1000000, ~0ULL));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(0, fire(self->fd, 5, 5 * i));
+		ASSERT_EQ(0, refill(self->fd, &r));
+		tail = self->ring->tail;
+		while (head != tail) {
+			e = *(struct cogwheel_event *)((char *)self->ring + 128 +
+			     48 * (head++ % ENTRIES));
+			if (e.user != ~0ULL)
+				ASSERT_EQ(next++, e.user);
+		}
+		memset(self->ring, i % 3 ? 0xff : 0, getpagesize());
+		self->ring->head = head;
+	}
+	while (next < 1000) {
+		ASSERT_EQ(0, refill(self->fd, &r));
+		tail = self->ring->tail;
+		ASSERT_NE(tail, head);
+		while (head != tail) {
+			e = *(struct cogwheel_event *)((char *)self->ring + 128 +
+			     48 * (head++ % ENTRIES));
+			ASSERT_EQ(next++, e.user);
+		}
+		self->ring->head = head;
+	}
+	EXPECT_GE(getpagesize(), size);
+}
+
+TEST_F(ring, poll)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	struct cogwheel_event e[ENTRIES];
+	int i;
+
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	ASSERT_EQ(0, fire(self->fd, 2 * ENTRIES + 1, 0));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(1, poll(&pfd, 1, -1));
+		EXPECT_EQ(POLLIN, pfd.revents);
+		/* Which lets in what there is room for. */
+		EXPECT_EQ(i < 2 ? ENTRIES : 1, take(self->ring, e, ENTRIES));
+	}
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+}
+
+struct producer {
+	int fd;
+	__u64 nr;
+	int err;
+};
+
+static void *produce(void *arg)
+{
+	struct producer *p = arg;
+	__u64 i;
+
+	for (i = 0; i < p->nr && !p->err; i++)
+		p->err = fire(p->fd, 1 + i % 3, 0);
+	return NULL;
+}
+
+/* Edge-triggered, with the rule of the header, against a producer. */
+TEST_F(ring, epoll_edge_race)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET }, got;
+	struct producer p = { .fd = self->fd, .nr = 3000 };
+	int ep = epoll_create1(EPOLL_CLOEXEC), n;
+	struct cogwheel_event e[ENTRIES];
+	struct cogwheel_ioc_ring r;
+	pthread_t thread;
+	__u64 seen = 0;
+
+	ASSERT_GE(ep, 0);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &ev));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, produce, &p));
+	while (seen < 2 * p.nr) {
+		ASSERT_EQ(1, epoll_wait(ep, &got, 1, DEADLINE_MS));
+		for (;;) {
+			n = take(self->ring, e, ENTRIES);
+			seen += n;
+			if (n)
+				continue;
+			if (!more(self->ring))
+				break;
+			ASSERT_EQ(0, refill(self->fd, &r));
+		}
+	}
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, p.err);
+	EXPECT_EQ(2 * p.nr, seen);
+	close(ep);
+}
+
+/* Without any call at all: expiry writes, this looks. */
+TEST_F(ring, no_system_call)
+{
+	int fd = dev_open(0), i, n, got = 0;
+	struct cogwheel_event e[64];
+	struct cogwheel_ring *ring;
+	__u64 end = mono_ns() + DEADLINE_MS * 1000000ULL;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 1000000, 64));
+	ring = map(fd, 64);
+	ASSERT_NE(MAP_FAILED, ring);
+	for (i = 0; i < 64; i++)
+		ASSERT_NE(0, dev_in(fd, i, i));
+	while (got < 64 && mono_ns() < end) {
+		n = take(ring, e, 64);
+		for (i = 0; i < n; i++)
+			ASSERT_EQ(got++, e[i].user);
+	}
+	EXPECT_EQ(64, got);
+	EXPECT_FALSE(more(ring));
+	munmap(ring, COGWHEEL_RING_SIZE(64));
+	close(fd);
+}
+
+/* A mapping keeps the file, its timers and what comes; so does a child's. */
+TEST_F(ring, outlives_the_descriptor)
+{
+	struct cogwheel_ring *ring;
+	struct cogwheel_event e;
+	__u64 end = mono_ns() + DEADLINE_MS * 1000000ULL;
+	int fd = dev_open(0), status, n = 0;
+	pid_t pid;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 1000000, 4));
+	ring = map(fd, 4);
+	ASSERT_NE(MAP_FAILED, ring);
+	ASSERT_NE(0, dev_in(fd, 30, 9));
+	close(fd);
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		while (!n && mono_ns() < end)
+			n = take(ring, &e, 1);
+		_exit(n == 1 && e.user == 9 ? 0 : 1);
+	}
+	munmap(ring, COGWHEEL_RING_SIZE(4));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+static int sigio;
+
+static void on_sigio(int sig)
+{
+	__atomic_add_fetch(&sigio, 1, __ATOMIC_SEQ_CST);
+}
+
+TEST_F(ring, sigio)
+{
+	struct sigaction act = { .sa_handler = on_sigio };
+
+	ASSERT_EQ(0, sigaction(SIGIO, &act, NULL));
+	ASSERT_EQ(0, fcntl(self->fd, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fire(self->fd, 1, 0));
+	EXPECT_EQ(0, __atomic_load_n(&sigio, __ATOMIC_SEQ_CST));
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK | O_ASYNC));
+	ASSERT_EQ(0, dev_advance_by(self->fd, 10));
+	EXPECT_EQ(0, __atomic_load_n(&sigio, __ATOMIC_SEQ_CST));
+	ASSERT_EQ(0, fire(self->fd, 1, 0));
+	EXPECT_EQ(1, __atomic_load_n(&sigio, __ATOMIC_SEQ_CST));
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	ASSERT_EQ(0, fire(self->fd, 1, 0));
+	EXPECT_EQ(1, __atomic_load_n(&sigio, __ATOMIC_SEQ_CST));
+}
+
+TEST_HARNESS_MAIN
