@@ -14,9 +14,10 @@ MAKEFLAGS += --no-print-directory
 modules: ## build the modules for the kernel in KDIR (default: the running one)
 	@scripts/build-kdir $(KDIR)
 
-tools: ## build cogctl and the user-space tests in build/; needs no kernel
+tools: ## build cogctl, libcogwheel and user-space tests in build/; needs no kernel
 	@scripts/setup tools
 	@mkdir -p build
+	@flock build/.lock-tools $(MAKE) -C lib O=$(CURDIR)/build
 	@flock build/.lock-tools $(MAKE) -C tools O=$(CURDIR)/build
 
 try: ## in a guest: load the module, play a scenario, print a short benchmark
@@ -38,7 +39,7 @@ check-debug: ## the long ones: every checker on, in an emulated machine of two C
 lint: ## what kernel people's own tools say about the sources
 	@scripts/lint
 
-install: ## install the modules for KDIR, cogctl, man pages and the udev rule
+install: ## install the modules for KDIR, cogctl, libcogwheel, man pages, udev rule
 	@scripts/install $(KDIR) "$(DESTDIR)" "$(PREFIX)"
 
 uninstall: ## remove what install put there

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The layout of every structure of the ioctl header: what a release had stays
- * where it was, and structures only grow at their end. It is the same for 32 and 64 bits, in C and in C++. Wrong is what does not compile.
- * Run, it prints that it compiled.
+ * where it was, and structures only grow at their end. It is the same for 32
+ * and 64 bits, in C and in C++. Wrong is what does not compile. Run, it prints
+ * that it compiled.
  */
 #include <stddef.h>
 #include <stdio.h>
