@@ -259,10 +259,6 @@ static void fuzz_other(struct fuzz *f, int *fd)
 	struct iovec v[2];
 
 	switch (n & 15) {
-	case 14:
-	case 15:
-		fuzz_ring(f, *fd);
-		break;
 	case 0:
 		close(*fd);
 		*fd = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -281,15 +277,14 @@ static void fuzz_other(struct fuzz *f, int *fd)
 	case 3:
 		ioctl(*fd, number(f), address(f, 64));
 		break;
+	case 5:
+	case 6:
+	case 7:
+		fuzz_ring(f, *fd);
+		break;
 	case 4:
 		if (lseek(*fd, number(f), n >> 20 & 3) < 0)
 			break;
-		break;
-	case 5:
-		/* There is nothing to map yet. */
-		if (mmap(NULL, f->page, PROT_READ, MAP_SHARED, *fd, 0) !=
-		    MAP_FAILED)
-			abort();
 		break;
 	default:
 		if (read(*fd, address(f, size), size) < 0)
