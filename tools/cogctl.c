@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cogctl: plays with timing wheels from the command line. Here is what leads
+ * cogctl: timing wheels from the command line. Here is what leads
  * to the subcommands, which are in files of their own.
  */
 #include <errno.h>
@@ -17,8 +17,7 @@
 
 static const char help_text[] =
 "usage: cogctl COMMAND ...\n"
-"Play with timing wheels on a virtual clock.\n"
-"\n"
+"On a virtual clock:\n"
 "  run [--in-process | --device] FILE   play a scenario (- is standard input),\n"
 "                        through /dev/cogwheel where it is present\n"
 "  compare [--all] FILE  play it on every kind, say where they differ\n"
@@ -26,16 +25,17 @@ static const char help_text[] =
 "  when [--hz HZ] [--now TICK] DELAY...   when each kind fires a delay\n"
 "  table [--hz HZ]       levels, granularity and range of timer_list\n"
 "  precision [--hz HZ] [--svg FILE] [CSV]   plot lateness against delay\n"
+"On /dev/cogwheel:\n"
+"  stat [--json] [PID]   every wheel that is open on this machine\n"
+"  top [--delay S] [--times N]    the same again and again, with rates\n"
+"  arm [--every TIME] [--user N] TIME     arm a timer of the file that is\n"
+"  cancel HANDLE                          standard input, print its handle;\n"
+"  wait [--count N] [--timeout TIME] [--json]   disarm it; print its events\n"
 "  --help | --version\n"
-"\n"
 "A scenario has one command a line; # starts a comment:\n"
-"  wheel KIND [slots=N] [levels=N]         the kind of wheel; comes first\n"
-"  start TICK                              the clock's first value\n"
-"  arm NAME N|@TICK [every N] [slack N]    arm or move a timer\n"
-"  cancel NAME                             disarm it\n"
-"  advance N|@TICK                         move the clock, and fire\n"
-"  next | count | now | show               look at the wheel\n"
-"\n"
+"  wheel KIND [slots=N] [levels=N]   |   start TICK   |   cancel NAME\n"
+"  arm NAME N|@TICK [every N] [slack N]   |   advance N|@TICK\n"
+"  next | count | now | show\n"
 "Exit status: 0; 1 where something failed; 2 for a mistake in the scenario or\n"
 "on the command line. See cogctl(1).\n";
 
@@ -107,6 +107,11 @@ int main(int argc, char **argv)
 		{ "when", cmd_when },
 		{ "table", cmd_table },
 		{ "precision", cmd_precision },
+		{ "stat", cmd_stat },
+		{ "top", cmd_top },
+		{ "arm", cmd_arm },
+		{ "cancel", cmd_cancel },
+		{ "wait", cmd_wait },
 		{ "--help", help },
 		{ "-h", help },
 		{ "help", help },

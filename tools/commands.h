@@ -14,6 +14,11 @@ enum status cmd_compare(char **args);
 enum status cmd_when(char **args);
 enum status cmd_table(char **args);
 enum status cmd_precision(char **args);
+enum status cmd_stat(char **args);
+enum status cmd_top(char **args);
+enum status cmd_arm(char **args);
+enum status cmd_cancel(char **args);
+enum status cmd_wait(char **args);
 
 /* One line on standard error, after what standard output has to say. */
 enum status complain(enum status st, const char *fmt, ...)
