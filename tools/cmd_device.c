@@ -194,8 +194,9 @@ static void print_json(const struct list *list)
 	for (size_t i = 0; i < list->nr; i++) {
 		struct seen *s = &list->seen[i];
 
-		printf("%s\n {\"pid\": %d, \"fd\": %d, \"command\": \"%s\", \"kind\": \"%s\", \"clock\": \"%s\"",
-		       i ? "," : "", s->pid, s->fd, s->comm, s->kind,
+		printf("%s\n {\"pid\": %d, \"fd\": %d, \"command\": \"%s\"",
+		       i ? "," : "", s->pid, s->fd, s->comm);
+		printf(", \"kind\": \"%s\", \"clock\": \"%s\"", s->kind,
 		       *s->clock ? s->clock : "none");
 		for (size_t n = 0; n < ARRAY_SIZE(numbers); n++)
 			printf(", \"%s\": %llu", numbers[n].name,
@@ -419,12 +420,17 @@ enum status cmd_cancel(char **args)
 
 static void print_event(const struct cogwheel_event *e, bool json)
 {
-	printf(json ?
-	       "{\"user\": %llu, \"handle\": %llu, \"due\": %llu, \"fired\": %llu, \"missed\": %llu, \"last\": %s}\n" :
-	       "%llu %llu %llu %llu %llu %s\n",
-	       e->user, e->handle, e->due, e->fired, e->missed,
-	       json ? e->flags & COGWHEEL_EVENT_LAST ? "true" : "false" :
-	       e->flags & COGWHEEL_EVENT_LAST ? "last" : "more");
+	bool last = e->flags & COGWHEEL_EVENT_LAST;
+
+	if (!json) {
+		printf("%llu %llu %llu %llu %llu %s\n", e->user, e->handle,
+		       e->due, e->fired, e->missed, last ? "last" : "more");
+		return;
+	}
+	printf("{\"user\": %llu, \"handle\": %llu, \"due\": %llu, ", e->user,
+	       e->handle, e->due);
+	printf("\"fired\": %llu, \"missed\": %llu, \"last\": %s}\n", e->fired,
+	       e->missed, last ? "true" : "false");
 }
 
 /* 1 where time ran out before so many events. */

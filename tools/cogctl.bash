@@ -9,6 +9,7 @@ _cogctl()
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		options="run compare kinds when table precision stat top arm cancel wait"
+		options="$options bench"
 		options="$options --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
 		return
@@ -23,6 +24,7 @@ _cogctl()
 	stat)	 options="--json" ;;
 	top)	 options="--delay --times" ;;
 	arm)	 options="--every --user" ;;
+	bench)	 options="--device --n --rounds --csv" ;;
 	wait)	 options="--count --timeout --json" ;;
 	esac
 	case $cur:${COMP_WORDS[1]} in

@@ -31,6 +31,7 @@ static const char help_text[] =
 "  arm [--every TIME] [--user N] TIME     arm a timer of the file that is\n"
 "  cancel HANDLE                          standard input, print its handle;\n"
 "  wait [--count N] [--timeout TIME] [--json]   disarm it; print its events\n"
+"  bench --device [--n N] [--csv FILE]   beside timerfd, io_uring...\n"
 "  --help | --version\n"
 "A scenario has one command a line; # starts a comment:\n"
 "  wheel KIND [slots=N] [levels=N]   |   start TICK   |   cancel NAME\n"
@@ -112,6 +113,7 @@ int main(int argc, char **argv)
 		{ "arm", cmd_arm },
 		{ "cancel", cmd_cancel },
 		{ "wait", cmd_wait },
+		{ "bench", cmd_bench },
 		{ "--help", help },
 		{ "-h", help },
 		{ "help", help },

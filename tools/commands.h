@@ -19,6 +19,7 @@ enum status cmd_top(char **args);
 enum status cmd_arm(char **args);
 enum status cmd_cancel(char **args);
 enum status cmd_wait(char **args);
+enum status cmd_bench(char **args);
 
 /* One line on standard error, after what standard output has to say. */
 enum status complain(enum status st, const char *fmt, ...)
