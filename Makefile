@@ -19,6 +19,7 @@ tools: ## build cogctl, libcogwheel and user-space tests in build/; needs no ker
 	@mkdir -p build
 	@flock build/.lock-tools $(MAKE) -C lib O=$(CURDIR)/build
 	@flock build/.lock-tools $(MAKE) -C tools O=$(CURDIR)/build
+	@flock build/.lock-tools $(MAKE) -C samples/server O=$(CURDIR)/build
 
 try: ## in a guest: load the module, play a scenario, print a short benchmark
 	@scripts/try

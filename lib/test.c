@@ -244,7 +244,8 @@ TEST_F(lib, periodic)
 	__u64 begin = mono_ns();
 
 	ASSERT_EQ(0, cw_timer_every(self->cw, &item->timer, 0, 2000000));
-	ASSERT_EQ(10, run(self->cw, 10));
+	/* Or more, where several ended at once. */
+	ASSERT_LE(10, run(self->cw, 10));
 	EXPECT_TRUE(cw_timer_armed(&item->timer));
 	/* As many periods as there was time for. */
 	EXPECT_LE((item->called + item->missed - 1) * 2000000ULL,
