@@ -247,6 +247,35 @@ TEST_F(kind, all_delivered_once)
 		ASSERT_EQ(i % 3 != 1, got[i]);
 }
 
+/* Of a kind that takes only so many, and has them: one out, another one in. */
+TEST_F(kind, full_and_one_gives_way)
+{
+	__u32 max = self->kind.max_timers, i;
+	struct cogwheel_op *ops, two[2];
+	__u64 failed;
+
+	if (!max)
+		SKIP(return, "takes any number");
+	ops = calloc(max + 1, sizeof(*ops));
+	ASSERT_NE(NULL, ops);
+	for (i = 0; i <= max; i++)
+		ops[i].when = 1000;
+	ASSERT_EQ(0, batch(self->fd, ops, max + 1, NULL, &failed));
+	EXPECT_EQ(1, failed);
+	EXPECT_EQ(-ENOSPC, ops[max].error);
+	for (i = 0; i < 3; i++) {
+		two[0] = (struct cogwheel_op) {
+			.op = COGWHEEL_OP_CANCEL, .handle = ops[i].handle,
+		};
+		two[1] = (struct cogwheel_op) { .when = 5 };
+		ASSERT_EQ(0, batch_ok(self->fd, two, 2));
+		ASSERT_EQ(COGWHEEL_WAS_PENDING,
+			  dev_cancel(self->fd, two[1].handle));
+		ASSERT_NE(0, dev_in(self->fd, 5, 0));
+	}
+	free(ops);
+}
+
 /* A file on a manual clock with one pending timer. */
 FIXTURE(batch) {
 	int fd;

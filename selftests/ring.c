@@ -357,9 +357,12 @@ TEST_F(ring, a_period_is_no_attack)
 	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 1000, 16));
 	ring = map(fd, 16);
 	ASSERT_NE(MAP_FAILED, ring);
-	ASSERT_NE(0, dev_every(fd, 1, 1, 0));
+	ASSERT_NE(0, dev_every(fd, 1, 1000, 0));
 	end = mono_ns() + 200000000;
-	/* A head that follows the tail by itself brings 16 and one that waits. */
+	/*
+	 * A head that follows the tail without a call brings 16, and one that
+	 * waits. A period of 1 ms, for the head to be in time.
+	 */
 	while (mono_ns() < end)
 		__atomic_store_n(&ring->head,
 				 __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
@@ -379,7 +382,7 @@ TEST_F(ring, a_period_is_no_attack)
 		for (i = 0; i < n; i++) {
 			if (due)
 				ASSERT_EQ(due, e[i].due);
-			due = e[i].due + e[i].missed + 1;
+			due = e[i].due + (e[i].missed + 1) * 1000;
 		}
 	}
 	munmap(ring, COGWHEEL_RING_SIZE(16));
