@@ -141,7 +141,7 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 	union argument arg = { };
 	size_t size = _IOC_SIZE(cmd);
 	void *at = address(f, size);
-	__u64 items;
+	__u64 items, ops;
 
 	switch (cmd) {
 	case COGWHEEL_IOC_KIND:
@@ -196,11 +196,14 @@ static void fuzz_ioctl(struct fuzz *f, int fd)
 	arg.size = size;
 	/* Spoil it, but not so that it points to memory of our own. */
 	items = arg.walk.items;
+	ops = arg.batch.ops;
 	switch (n >> 56 & 15) {
 	case 0:
 		arg.byte[(n >> 40) % size] ^= 1 << (n >> 53 & 7);
 		if (cmd == COGWHEEL_IOC_WALK)
 			arg.walk.items = items;
+		if (cmd == COGWHEEL_IOC_BATCH)
+			arg.batch.ops = ops;
 		break;
 	case 1:
 		arg.size = number(f);
