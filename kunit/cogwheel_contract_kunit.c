@@ -149,15 +149,25 @@ static void pool_empty(struct test_pool *p)
 	wheel_rows_destroy(&p->rows);
 }
 
-/* The pool is sized for the rig's timers; the kind says what that takes. */
+/*
+ * The pool is sized for the rig's timers; the kind says what that takes. It
+ * serves one wheel after the other, as long as all of it comes back.
+ */
 static void rig_fill_pool(struct rig *rig)
 {
-	size_t rows = wheel_rows_for(rig->nr, 1);
+	size_t rows = wheel_rows_for(rig->nr, 1), nr, size;
 	struct test_pool *p = &rig->pool;
 
-	p->nr = rig->ops->chunks(&rig->cfg, rig->nr, 1, &p->size);
-	rig_assert(rig, p->nr && p->size, "%zu chunks of %zu bytes", p->nr,
-		   p->size);
+	nr = rig->ops->chunks(&rig->cfg, rig->nr, 1, &size);
+	rig_assert(rig, nr && size, "%zu chunks of %zu bytes", nr, size);
+	rig->cfg.pool = &p->pool;
+	if (p->free && p->left == nr && p->nr == nr && p->size == size &&
+	    p->rows.left == rows)
+		return;
+	if (p->free)
+		pool_empty(p);
+	p->nr = nr;
+	p->size = size;
 	p->left = 0;
 	p->refused = 0;
 	p->free = kvcalloc(p->nr, sizeof(*p->free), GFP_KERNEL);
@@ -174,7 +184,6 @@ static void rig_fill_pool(struct rig *rig)
 	p->pool.get = pool_get;
 	p->pool.put = pool_put;
 	p->pool.rows = &p->rows;
-	rig->cfg.pool = &p->pool;
 }
 
 static struct probe *probe_of(struct wheel_node *node)
@@ -197,7 +206,6 @@ static void rig_close(struct rig *rig)
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.refused, 0);
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.rows.left,
 				wheel_rows_for(rig->nr, 1));
-		pool_empty(&rig->pool);
 	}
 }
 
@@ -718,7 +726,8 @@ static void contract_exit(struct kunit *test)
 		return;
 	if (rig->open)
 		rig_close(rig);
-	pool_empty(&rig->pool);
+	if (rig->pool.free)
+		pool_empty(&rig->pool);
 	kvfree(rig->probe);
 	kvfree(rig->w);
 	kvfree(rig);
