@@ -718,10 +718,10 @@ static double median(double *values, unsigned int nr)
 }
 
 /* Without its system calls; 0 where what is left is within the noise. */
-static double net_of(const struct figures *f, enum work work, double ns,
+static double net_of(const struct figures *f, enum work what, double ns,
 		     double empty)
 {
-	double net = ns - f->calls[work] * empty;
+	double net = ns - f->calls[what] * empty;
 
 	return net * 20 > ns ? net : 0;
 }
