@@ -181,12 +181,31 @@ static inline int dev_read(int fd, struct cogwheel_event *events, int max)
 	return n % sizeof(*events) ? -EBADMSG : n / (int)sizeof(*events);
 }
 
+/* Is it one of those in COGWHEEL_KINDS, a list with blanks, if there is one? */
+static inline bool kind_is_wanted(const char *name)
+{
+	const char *list = getenv("COGWHEEL_KINDS"), *at = list;
+	size_t len = strlen(name);
+
+	if (!list)
+		return true;
+	while ((at = strstr(at, name))) {
+		if ((at == list || at[-1] == ' ') && strchr(" ", at[len]))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* The kind of that name; an error where there is none, or it is not wanted. */
 static inline int dev_kind(int fd, const char *name,
 			   struct cogwheel_ioc_kind *k)
 {
 	__u32 index;
 	int err;
 
+	if (!kind_is_wanted(name))
+		return -ENOENT;
 	for (index = 0;; index++) {
 		memset(k, 0, sizeof(*k));
 		k->index = index;
