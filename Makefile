@@ -34,7 +34,7 @@ check: ## every test, on every kernel
 	@scripts/check
 
 check-debug: ## the long ones: every checker on, in an emulated machine of two CPUs
-	@scripts/check kernel-qemu-debug kernel-uml-debug device-debug bench-debug
+	@scripts/check kernel-qemu-debug kernel-uml-debug device-all bench-debug
 
 lint: ## what kernel people's own tools say about the sources
 	@scripts/lint
