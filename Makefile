@@ -6,9 +6,10 @@
 KDIR	?= /lib/modules/$(shell uname -r)/build
 PREFIX	?= /usr/local
 DESTDIR	?=
+SECONDS	?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: modules tools try bench precision check check-debug lint install uninstall clean distclean help
+.PHONY: modules tools try bench bench-user fuzz precision check check-debug lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
 modules: ## build the modules for the kernel in KDIR (default: the running one)
@@ -30,11 +31,19 @@ bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
 precision: ## measure how late timers fire, in a guest in virtual time: a plot, and build/precision.svg
 	@scripts/precision uml
 
+bench-user: ## the kinds alone, in user space: no locks, no kernel
+	@scripts/setup tools
+	@$(MAKE) -C selftests/user O=$(CURDIR)/build bench-user
+
 check: ## every test, on every kernel
 	@scripts/check
 
 check-debug: ## the long ones: every checker on, in an emulated machine of two CPUs
 	@scripts/check kernel-qemu-debug kernel-uml-debug device-all bench-debug
+
+fuzz: ## fuzz the kinds, guided by coverage, for SECONDS=N (60)
+	@scripts/setup fuzz
+	@$(MAKE) -C selftests/user O=$(CURDIR)/build fuzz SECONDS=$(SECONDS)
 
 lint: ## what kernel people's own tools say about the sources
 	@scripts/lint
@@ -52,8 +61,9 @@ distclean: clean ## and the cache with its kernels
 	@scripts/clean-cache
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo '  KDIR=DIR    the kernel headers to build against'
+	@echo '  SECONDS=N   how long make fuzz takes'
 	@echo '  COGWHEEL_CACHE=DIR  where kernels are kept (~/.cache/cogwheel)'
 	@echo '  PREFIX=DIR  where install puts cogctl ($(PREFIX)); DESTDIR goes before it'
