@@ -1150,18 +1150,6 @@ u64 cogwheel_next(struct cogwheel *cw)
 }
 EXPORT_SYMBOL_GPL(cogwheel_next);
 
-/* Armed timers of the locked base, those of a batch that wait included. */
-static u64 base_pending(const struct cogwheel_base *base)
-{
-	u64 pending = base->pending;
-	unsigned int i;
-
-	if (!base->taken)
-		for (i = 0; i < base->batch.nr; i++)
-			pending += !!READ_ONCE(base->batch.node[i]);
-	return pending;
-}
-
 /**
  * cogwheel_count() - how many timers are pending
  * @cw: the facility
@@ -1171,20 +1159,10 @@ static u64 base_pending(const struct cogwheel_base *base)
  */
 u64 cogwheel_count(struct cogwheel *cw)
 {
-	u64 pending = 0;
-	unsigned int i;
+	struct cogwheel_stats stats;
 
-	for (i = 0; i < cw->nr_bases; i++) {
-		struct cogwheel_base *base = cw->base[i];
-		unsigned long flags;
-
-		if (!has_base(cw, i))
-			continue;
-		raw_spin_lock_irqsave(&base->lock, flags);
-		pending += base_pending(base);
-		raw_spin_unlock_irqrestore(&base->lock, flags);
-	}
-	return pending;
+	cogwheel_stats(cw, &stats);
+	return stats.pending;
 }
 EXPORT_SYMBOL_GPL(cogwheel_count);
 
@@ -1603,6 +1581,18 @@ unsigned int cogwheel_walk(struct cogwheel *cw, unsigned int base,
 	return nr;
 }
 EXPORT_SYMBOL_GPL(cogwheel_walk);
+
+/* Armed timers of the locked base, those of a batch that wait included. */
+static u64 base_pending(const struct cogwheel_base *base)
+{
+	u64 pending = base->pending;
+	unsigned int i;
+
+	if (!base->taken)
+		for (i = 0; i < base->batch.nr; i++)
+			pending += !!READ_ONCE(base->batch.node[i]);
+	return pending;
+}
 
 /**
  * cogwheel_stats() - what a facility has done
