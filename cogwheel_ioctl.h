@@ -78,7 +78,7 @@
  * @op_size: out: bytes of one entry of a batch
  * @max_user_timers: out: how many timers all files together may have that one
  *	user has opened; they count by pages of timers
- * @user_timers: out: how many those of this file's user have room for now
+ * @user_timers: out: how many the open files of this file's user have room for
  * @max_user_files: out: how many files a user may have open; one more, and
  *	open() fails with EMFILE
  * @ring_max: out: the most events that a ring may hold
