@@ -1512,6 +1512,29 @@ static void upkeep_stop(struct cogwheel_base *base)
 	cancel_work_sync(&base->upkeep);
 }
 
+/**
+ * cogwheel_settle() - wait until no base has upkeep to do
+ * @cw: the facility
+ *
+ * A kind that fits itself to its timers does so some time after they were
+ * armed. Until the next of them is armed, fires or is cancelled, what
+ * cogwheel_geometry() and cogwheel_walk() show stays as it is from here on.
+ *
+ * Context: task; sleeps.
+ */
+void cogwheel_settle(struct cogwheel *cw)
+{
+	unsigned int i;
+
+	for (i = 0; i < cw->nr_bases; i++) {
+		if (!has_base(cw, i))
+			continue;
+		irq_work_sync(&cw->base[i]->upkeep_kick);
+		flush_work(&cw->base[i]->upkeep);
+	}
+}
+EXPORT_SYMBOL_GPL(cogwheel_settle);
+
 /* Looking at a facility. */
 
 /**

@@ -224,6 +224,7 @@ cogwheel_node_timer(const struct wheel_node *node)
 }
 
 const struct wheel_ops *cogwheel_kind(const struct cogwheel *cw);
+void cogwheel_settle(struct cogwheel *cw);
 void cogwheel_geometry(struct cogwheel *cw, struct wheel_geometry *geometry);
 unsigned int cogwheel_walk(struct cogwheel *cw, unsigned int base,
 			   struct wheel_walk *pos, struct wheel_item *items,

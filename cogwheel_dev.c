@@ -1130,6 +1130,7 @@ static int file_geometry(struct wheel_file *f, void *arg)
 	cw = file_wheel(f);
 	if (IS_ERR(cw))
 		return PTR_ERR(cw);
+	cogwheel_settle(cw);
 	cogwheel_geometry(cw, &geometry);
 	*g = (struct cogwheel_ioc_geometry) {
 		.size = g->size,
@@ -1230,6 +1231,7 @@ static int file_walk(struct wheel_file *f, void *arg)
 	piece = kmalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT);
 	if (!piece)
 		return -ENOMEM;
+	cogwheel_settle(cw);
 	/* A slot is cut off at the end of a piece: only a first one is short. */
 	max = min_t(u32, room, WHEEL_BATCH);
 	do {

@@ -685,6 +685,7 @@ static void destroy_disarms(struct kunit *test)
 
 struct seen {
 	unsigned int nr;
+	unsigned int more;
 	bool timer[FX_TIMERS];
 };
 
@@ -695,6 +696,7 @@ static void note_item(struct wheel_item *item, void *data)
 
 	seen->timer[ft->id] = true;
 	seen->nr++;
+	seen->more += item->more;
 }
 
 static void walk_and_stats(struct kunit *test)
@@ -735,6 +737,47 @@ static void walk_and_stats(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stats.pending, WHEEL_BATCH - fx->nr);
 	KUNIT_EXPECT_GT(test, stats.base_size, 0);
 	KUNIT_EXPECT_GT(test, stats.fired, 0);
+}
+
+/*
+ * Settled, a wheel holds still: a walk that is interrupted between its steps
+ * meets each timer once, and all of them but for those in slots that it cut
+ * off. What is to be settled is that a kind grows, or shrinks again.
+ */
+static void settled_wheels_hold_still(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct wheel_geometry before = {}, after = {};
+	struct wheel_item *items;
+	unsigned int i, k, met;
+	struct seen *seen;
+
+	items = kunit_kcalloc(test, WHEEL_BATCH, sizeof(*items), GFP_KERNEL);
+	seen = kunit_kzalloc(test, sizeof(*seen), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, items);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	fx_manual(fx, 0);
+	for (i = 0; i < FX_TIMERS; i++)
+		fx_mod(fx, i, 100 + i);
+	for (k = 0; k < 2; k++) {
+		struct wheel_walk pos = {};
+
+		cogwheel_settle(fx->cw);
+		cogwheel_geometry(fx->cw, &before);
+		memset(seen, 0, sizeof(*seen));
+		while (cogwheel_walk(fx->cw, 0, &pos, items, WHEEL_BATCH,
+				     note_item, seen))
+			msleep(20);
+		cogwheel_geometry(fx->cw, &after);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(&before, &after, sizeof(before)));
+		for (i = met = 0; i < FX_TIMERS; i++)
+			met += seen->timer[i];
+		KUNIT_EXPECT_EQ(test, seen->nr, met);
+		if (!seen->more)
+			KUNIT_EXPECT_EQ(test, met, k ? 10 : FX_TIMERS);
+		for (i = 10; i < FX_TIMERS; i++)
+			cogwheel_cancel(fx->cw, &fx->ft[i].timer);
+	}
 }
 
 /* Interrupts are off for a time that is measured only if somebody asks. */
@@ -1637,6 +1680,7 @@ static struct kunit_case facility_cases[] = {
 	KUNIT_CASE_PARAM(static_and_on_stack, kind_gen_params),
 	KUNIT_CASE_PARAM(destroy_disarms, kind_gen_params),
 	KUNIT_CASE_PARAM(walk_and_stats, kind_gen_params),
+	KUNIT_CASE_PARAM(settled_wheels_hold_still, kind_gen_params),
 	KUNIT_CASE_PARAM(irqs_off_is_measured, kind_gen_params),
 	KUNIT_CASE_PARAM(random_calls, kind_gen_params),
 	KUNIT_CASE_PARAM(creation_is_checked, kind_gen_params),

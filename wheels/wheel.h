@@ -286,7 +286,8 @@ struct wheel {
  *	it is not known yet, a tick no later than that. WHEEL_NEVER for never.
  * @walk: fill in up to @max items (1 to WHEEL_BATCH) and move @pos on;
  *	returns how many, 0 at the end. Every slot is visited at most once.
- *	What is armed or cancelled in between may or may not be seen.
+ *	What is armed or cancelled in between may or may not be seen. With
+ *	upkeep in between, anything may be missed or seen twice.
  * @geometry: its shape, as it is now
  *
  * Cold, optional (NULL where a kind has no need):
