@@ -874,7 +874,7 @@ static void random_calls(struct kunit *test)
 						    &mt[fx->order[k]]);
 				checked++;
 			}
-			KUNIT_ASSERT_PTR_EQ(test, model_run(model, to), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, model_next(model, to), NULL);
 			break;
 		}
 		KUNIT_ASSERT_EQ(test, cogwheel_count(fx->cw), model->nr);

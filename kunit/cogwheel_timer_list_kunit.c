@@ -61,7 +61,7 @@ struct pair {
 	struct timer_list timer;
 	u64 due;
 	u64 armed;	/* the jiffy */
-	u64 needs;	/* what enqueue returned */
+	u64 needs;	/* the jiffy that enqueue returned */
 	u64 ours;	/* the tick at which the wheel fired, 0 for not yet */
 	bool again;	/* arms itself again in its callback */
 	struct wheel_node node;
@@ -221,24 +221,12 @@ static void pair_fired(struct timer_list *timer)
 	struct pair *p = container_of(timer, struct pair, timer);
 	struct tally *t = lab.tally;
 	u64 now = get_jiffies_64();
-	bool last;
-	u32 level;
 
 	catch_up(now);
 	if (p->due > now) {
-		/*
-		 * Clamped. Where one more placement will do, the wheel must
-		 * have made it at this very jiffy (and planned to, if it is the
-		 * first): it knows by now where that leads. While more are to
-		 * follow, it need not follow them.
-		 */
+		/* Clamped. The wheel knows from the start where that leads. */
 		t->again++;
-		last = !timer_list_clamps(now, p->due, DEPTH);
-		if (p->ours ||
-		    (last && lab.ops->fires(lab.w, &p->node) !=
-			     timer_list_place(now, p->due, DEPTH, &level)) ||
-		    (last && timer_list_place(p->armed, p->due, DEPTH, &level) ==
-			     now && p->needs != now)) {
+		if (p->ours || lab.ops->fires(lab.w, &p->node) != p->needs) {
 			t->wrong++;
 			note_miss(t, p, now);
 		}
@@ -246,7 +234,7 @@ static void pair_fired(struct timer_list *timer)
 		return;
 	}
 	t->probes++;
-	if (p->ours != now) {
+	if (p->ours != now || p->needs != now) {
 		t->wrong++;
 		note_miss(t, p, now);
 		if (!p->ours)

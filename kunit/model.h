@@ -72,44 +72,26 @@ static inline bool timer_list_clamps(u64 now, u64 due, unsigned int depth)
 }
 
 /*
- * Where a timer that is clamped is placed again for the last time: from bucket
- * to bucket until what is left fits. From the first bucket on, each hop is as
+ * The tick at which a timer fires that is placed again where timer.c would fire
+ * it early, as often as that takes. From the first bucket on, each hop is as
  * long as the one before, so hops may be taken many at a time; @stride says
  * whether to.
  */
-static inline u64 timer_list_last_hop(u64 bucket, u64 due, unsigned int depth,
-				      bool stride, u64 *hops)
-{
-	u64 hop = timer_list_cutoff(depth);	/* 63 buckets of the last level */
-	u32 level;
-	u64 n;
-
-	*hops = 0;
-	while (bucket < due && timer_list_clamps(bucket, due, depth)) {
-		n = (due - bucket) / hop;
-		if (stride && n > 3) {
-			n -= 3;
-			bucket += n * hop;
-			*hops += n;
-			continue;
-		}
-		bucket = timer_list_place(bucket, due, depth, &level);
-		++*hops;
-	}
-	return bucket;
-}
-
-/* The tick at which a timer fires that is placed again as often as it needs. */
 static inline u64 timer_list_fire(u64 now, u64 due, unsigned int depth,
 				  bool stride)
 {
-	u64 bucket, hops;
+	u64 hop = timer_list_cutoff(depth);	/* 63 buckets of the last level */
+	u64 bucket, n;
 	u32 level;
 
 	bucket = timer_list_place(now, due, depth, &level);
-	bucket = timer_list_last_hop(bucket, due, depth, stride, &hops);
-	if (bucket < due)
-		bucket = timer_list_place(bucket, due, depth, &level);
+	while (bucket < due) {
+		n = (due - bucket) / hop;
+		if (stride && n > 3)
+			bucket += (n - 3) * hop;
+		else
+			bucket = timer_list_place(bucket, due, depth, &level);
+	}
 	return bucket;
 }
 
@@ -117,12 +99,10 @@ static inline u64 timer_list_fire(u64 now, u64 due, unsigned int depth,
  * struct model_timer - a timer, as the oracle sees it
  * @link: in model.timers, in the order of what happens next
  * @due: due tick, as asked for
- * @tick: when it fires, or is placed again where @due is later than that
- * @armed: the clock as it was armed
+ * @tick: when it fires
  * @seq: order of arming
- * @first: the first bucket it was put into
- * @hops: how often it was placed again before it came into the bucket of @tick
- * @level: level of that bucket, 0 under the exact rule
+ * @rank: of those that fire at one tick, the higher come first: the level of
+ *	timer_list's rule, all of them where it clamps; 0 under the exact one
  * @pending: it is armed
  * @never: the clock had ended as it was armed
  */
@@ -130,11 +110,8 @@ struct model_timer {
 	struct list_head link;
 	u64 due;
 	u64 tick;
-	u64 armed;
 	u64 seq;
-	u64 first;
-	u64 hops;
-	u32 level;
+	u32 rank;
 	bool pending;
 	bool never;
 };
@@ -161,40 +138,25 @@ static inline void model_init(struct model *m, unsigned int depth)
 	m->depth = depth;
 }
 
-/*
- * Which of two comes first. Timers in one bucket keep the order in which they
- * came into it; being placed again counts as coming. So where one has hopped
- * into a bucket that the other was armed straight into, that one comes first
- * only if it was armed before the tick of the hop was processed.
- *
- * Of two that both have hopped, the first armed comes first. (To the letter it
- * would be the last one, where that was armed on the very tick before a hop of
- * the first; it takes clocks and delays in multiples of the last level's slots
- * to see that, and no kind walks the hops that would show it.)
- */
+/* Which of two comes first. */
 static inline bool model_before(const struct model_timer *a,
-				const struct model_timer *b, u64 hop)
+				const struct model_timer *b)
 {
 	if (a->never != b->never)
 		return b->never;
 	if (a->tick != b->tick)
 		return a->tick < b->tick;
-	if (a->level != b->level)
-		return a->level > b->level;
-	if (a->hops && !b->hops)
-		return b->armed >= b->first - hop;
-	if (!a->hops && b->hops)
-		return a->armed < a->first - hop;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
 	return a->seq < b->seq;
 }
 
 static inline void model_insert(struct model *m, struct model_timer *t)
 {
-	u64 hop = m->depth ? timer_list_cutoff(m->depth) : 0;
 	struct model_timer *pos;
 
 	list_for_each_entry_reverse(pos, &m->timers, link)
-		if (!model_before(t, pos, hop))
+		if (!model_before(t, pos))
 			break;
 	list_add(&t->link, &pos->link);
 }
@@ -202,16 +164,15 @@ static inline void model_insert(struct model *m, struct model_timer *t)
 static inline void model_place(struct model *m, struct model_timer *t, u64 now)
 {
 	t->seq = ++m->seq;
-	t->armed = now;
-	t->hops = 0;
-	t->level = 0;
+	t->rank = 0;
 	t->never = now == U64_MAX;
 	if (t->never) {
 		t->tick = U64_MAX;
 	} else if (m->depth) {
-		t->first = timer_list_place(now, t->due, m->depth, &t->level);
-		t->tick = timer_list_last_hop(t->first, t->due, m->depth, true,
-					      &t->hops);
+		timer_list_place(now, t->due, m->depth, &t->rank);
+		if (timer_list_clamps(now, t->due, m->depth))
+			t->rank = m->depth;
+		t->tick = timer_list_fire(now, t->due, m->depth, true);
 	} else {
 		t->tick = max(t->due, now + 1);
 	}
@@ -238,11 +199,7 @@ static inline void model_cancel(struct model *m, struct model_timer *t)
 static inline bool model_fires(const struct model *m,
 			       const struct model_timer *t, u64 *tick)
 {
-	u32 level;
-
 	*tick = t->tick;
-	if (!t->never && t->due > t->tick)
-		*tick = timer_list_place(t->tick, t->due, m->depth, &level);
 	return !t->never;
 }
 
@@ -250,46 +207,27 @@ static inline bool model_fires(const struct model *m,
 static inline bool model_first_fire(const struct model *m, u64 *tick)
 {
 	const struct model_timer *t;
-	bool any = false;
-	u64 at;
 
-	*tick = U64_MAX;
-	list_for_each_entry(t, &m->timers, link) {
-		if (!model_fires(m, t, &at))
-			continue;
-		any = true;
-		*tick = min(*tick, at);
-		/* Under the exact rule the first is the first. */
-		if (!m->depth)
-			break;
-	}
-	return any;
+	if (list_empty(&m->timers))
+		return false;
+	t = list_first_entry(&m->timers, struct model_timer, link);
+	*tick = t->tick;
+	return !t->never;
 }
 
-/*
- * What happens up to @now, short of a fire: timers are placed again. Returns
- * the timer that fires then, NULL where there is none.
- */
-static inline struct model_timer *model_run(struct model *m, u64 now)
+/* The next timer to fire, if that is up to @now; NULL where there is none. */
+static inline struct model_timer *model_next(struct model *m, u64 now)
 {
 	struct model_timer *t;
 
-	while (!list_empty(&m->timers)) {
-		t = list_first_entry(&m->timers, struct model_timer, link);
-		if (t->never || t->tick > now)
-			break;
-		if (t->due <= t->tick)
-			return t;
-		list_del(&t->link);
-		model_place(m, t, t->tick);
-	}
-	return NULL;
+	t = list_first_entry_or_null(&m->timers, struct model_timer, link);
+	return t && !t->never && t->tick <= now ? t : NULL;
 }
 
-/* Take out the next timer to fire up to @now; NULL where there is none. */
+/* The same, and take it out. */
 static inline struct model_timer *model_pop(struct model *m, u64 now)
 {
-	struct model_timer *t = model_run(m, now);
+	struct model_timer *t = model_next(m, now);
 
 	if (t)
 		model_cancel(m, t);

@@ -16,32 +16,38 @@
  *	slots:	|.......|.......|.......|
  *	fires:			^ at the beginning of the next one
  *
- * START_TIMER		O(1): the delay gives the level, then an append
- * STOP_TIMER		O(1): unlink
+ * START_TIMER		O(1): the delay gives the level, then an append; O(log f)
+ *			beyond the levels, where f others wait
+ * STOP_TIMER		O(1): unlink; O(log f)
  * PER_TICK_BOOKKEEPING	nothing for an empty tick
- * EXPIRY_PROCESSING	O(1) a timer, and no timer is ever moved within range
+ * EXPIRY_PROCESSING	O(1) a timer, O(log f); no timer is ever moved
  *
  * Choose it for time-outs that seldom expire and need not be exact: up to one
  * eighth of the delay late, and never early. For exact ticks, see cascading.
  *
  * Beyond its capacity of 63 slots of the last level timer_list shortens a
- * delay and so fires early. Here such a timer is placed where timer_list would
- * put it, looked at when timer_list would fire it, and placed again for its
- * own due tick. From there it may be shortened again, any number of times,
- * which always means 63 slots of the last level further on. Those steps are
- * not walked: the timer waits in levels by digit (levels.h, counted in slots
- * of the last level) until the last but one of them.
+ * delay and so fires early. Here such a timer is taken to be placed where
+ * timer_list would put it, and when timer_list would fire it, again for its
+ * own due tick, as often as that takes:
  *
- * Within a tick, higher levels fire first, and within a slot the first armed
- * fires first. (timer_list fires the last armed first.)
+ *	armed	|-- 63 slots --|-- 63 slots --|-- 63 slots --|-- rest --| fires
+ *			       ^ again	      ^		     ^ the last visit
+ *
+ * All of that can be said beforehand. So none of it is walked: the timer waits
+ * in a search tree for the tick at which it will fire in the end.
+ *
+ * Within a tick, those fire first, then those on higher levels, and within a
+ * slot the first armed fires first. (timer_list fires the last armed first.)
  *
  * Knows no locks, CPUs, clocks or callbacks (see wheel.h).
  */
+#include <linux/bitops.h>
 #include <linux/errno.h>
-#include <linux/numa.h>
+#include <linux/prefetch.h>
+#include <linux/rbtree.h>
 
+#include "exact.h"
 #include "kinds.h"
-#include "levels.h"
 #include "lists.h"
 
 #define NC_BITS		6
@@ -56,10 +62,12 @@
 #define NC_LISTS	(NC_DUE + 2)
 
 /*
- * wheel_node.priv is the list's number, or for a far timer this plus the
- * remainder modulo 63 of the last level's slots at which it is looked at.
+ * wheel_node.priv is the list's number; for a far timer it has this bit, the
+ * shift of the last level, and how many of its slots the last visit is before
+ * the one after that of the due tick: 0 to 63.
  */
 #define NC_FAR		0x10000U
+#define NC_FAR_SHIFT	8
 #define NC_FAR_STEP	63U
 
 struct noncascading {
@@ -68,21 +76,12 @@ struct noncascading {
 	u32 used;			/* bit n: level n is in use */
 	u64 occupied[NC_LEVELS_MAX];
 	struct list_head list[NC_LISTS];
-	u64 visited;			/* the last visit of far timers */
-	struct levels far;		/* in slots of the last level */
+	struct rb_root_cached far;	/* in the order of firing */
 };
-
-/* At most this many digits are needed to count slots of the last level. */
-#define NC_FAR_LEVELS	LEVELS_FOR(64 - (NC_LEVELS_MAX - 2) * NC_SHIFT)
 
 static inline struct noncascading *to_noncascading(const struct wheel *w)
 {
 	return container_of(w, struct noncascading, wheel);
-}
-
-static inline u32 nc_top_shift(const struct noncascading *n)
-{
-	return n->top * NC_SHIFT;
 }
 
 /*
@@ -103,15 +102,6 @@ static u64 nc_slot_tick(u64 now, u32 level, u32 slot)
 	u64 from = (now >> shift) + 1;
 
 	return nc_turn_tick(from + ((slot - (u32)from) & NC_MASK), shift);
-}
-
-/*
- * The clock of the far levels: the wheel's, but a visit is made while the
- * wheel's clock is still one tick before it.
- */
-static inline u64 nc_far_now(const struct noncascading *n)
-{
-	return max(n->visited, n->wheel.now >> nc_top_shift(n));
 }
 
 static inline void nc_append(struct noncascading *n, u32 level, u32 slot,
@@ -139,49 +129,89 @@ static inline u32 nc_level(u64 delta)
 }
 
 /*
+ * The slot of a delay within capacity, by timer_list's rule, its next tick to
+ * process being @clk: the level, and how often its slots have come round then.
+ */
+static inline u32 nc_slot(u64 expires, u64 clk, u64 *turn)
+{
+	u32 level = nc_level(expires - clk);
+
+	*turn = (expires >> (level * NC_SHIFT)) + 1;
+	if (unlikely(!*turn))	/* due on the last tick of all, on level 0 */
+		*turn = U64_MAX;
+	return level;
+}
+
+/* The tick at which a far timer fires. */
+static u64 nc_far_fires(const struct wheel_node *node)
+{
+	u32 shift = (node->priv >> NC_FAR_SHIFT) & 0xff;
+	u64 due = (node->expires - 1) >> shift;
+	u64 visit = nc_turn_tick(due + 1 - (node->priv & 0xff), shift);
+	u32 level;
+	u64 turn;
+
+	/* Shortened to a slot that comes after it all the same. */
+	if (node->expires <= visit)
+		return visit;
+	level = nc_slot(node->expires, visit + 1, &turn);
+	return nc_turn_tick(turn, level * NC_SHIFT);
+}
+
+static inline struct wheel_node *nc_far_node(struct rb_node *rb)
+{
+	return rb_entry(rb, struct wheel_node, tree.rb);
+}
+
+static inline struct wheel_node *nc_far_first(const struct noncascading *n)
+{
+	struct rb_node *rb = rb_first_cached(&n->far);
+
+	return rb ? nc_far_node(rb) : NULL;
+}
+
+static bool nc_far_less(struct rb_node *a, const struct rb_node *b)
+{
+	return nc_far_fires(nc_far_node(a)) <
+	       nc_far_fires(rb_entry(b, struct wheel_node, tree.rb));
+}
+
+/*
  * A delay beyond capacity. timer_list puts it 63 slots of the last level ahead
- * and so comes by each 63 slots, until less than 63 are left: @last is that
- * visit, from which the timer reaches its own slot.
+ * and so comes by each 63 slots, until less than 63 are left: that is the last
+ * visit.
  */
 static u64 nc_place_far(struct noncascading *n, u64 clk,
 			struct wheel_node *node)
 {
-	u32 shift = nc_top_shift(n);
-	u64 due = (node->expires - 1) >> shift;
+	u32 shift = n->top * NC_SHIFT;
+	u64 after = ((node->expires - 1) >> shift) + 1;
 	u64 first = (clk >> shift) + NC_FAR_STEP;
-	u64 last = due - (due - first) % NC_FAR_STEP;
+	u32 before = 0;
 
-	if (due < first || last == first) {
-		nc_append(n, n->top, first & NC_MASK, node);
-		return first << shift;
-	}
-	/* Goes to its slot of the last level at the visit before. */
-	node->priv = NC_FAR + last % NC_FAR_STEP;
-	return levels_add(&n->far, nc_far_now(n), last - NC_FAR_STEP,
-			  node) << shift;
+	/* The first visit is the slot after that of the due tick at most. */
+	if (first < after)
+		before = (after - 1 - first) % NC_FAR_STEP + 1;
+	node->priv = NC_FAR | shift << NC_FAR_SHIFT | before;
+	rb_add_cached(&node->tree.rb, &n->far, nc_far_less);
+	return nc_far_fires(node);
 }
 
 /* Place a node the way timer_list does whose next tick to process is @clk. */
 static u64 nc_place(struct noncascading *n, u64 clk, struct wheel_node *node)
 {
-	u64 delta = node->expires - clk;
-	u32 level, shift;
+	u32 level;
 	u64 turn;
 
 	if (node->expires < clk) {
 		nc_append(n, 0, clk & NC_MASK, node);
 		return clk;
 	}
-	level = nc_level(delta);
+	level = nc_slot(node->expires, clk, &turn);
 	if (unlikely(level > n->top))
 		return nc_place_far(n, clk, node);
-
-	shift = level * NC_SHIFT;
-	turn = (node->expires >> shift) + 1;
-	if (unlikely(!turn))	/* due on the last tick of all, on level 0 */
-		turn = U64_MAX;
 	nc_append(n, level, turn & NC_MASK, node);
-	return nc_turn_tick(turn, shift);
+	return nc_turn_tick(turn, level * NC_SHIFT);
 }
 
 u64 noncascading_enqueue(struct wheel *w, struct wheel_node *node)
@@ -208,13 +238,15 @@ static inline void nc_clear(struct noncascading *n, u32 index)
 void noncascading_dequeue(struct wheel *w, struct wheel_node *node)
 {
 	struct noncascading *n = to_noncascading(w);
-	struct list_head *next = node->entry.next;
-	bool last = node->entry.prev == next;
+	struct list_head *next;
+	bool last;
 
 	if (unlikely(node->priv >= NC_FAR)) {
-		levels_del(&n->far, node);
+		rb_erase_cached(&node->tree.rb, &n->far);
 		return;
 	}
+	next = node->entry.next;
+	last = node->entry.prev == next;
 	__list_del_entry(&node->entry);
 	/* priv may name its slot while it is on the due list: ask the list. */
 	if (last && next - n->list < NC_DUE)
@@ -243,89 +275,34 @@ static u64 nc_next_slot(const struct noncascading *n)
 	return next;
 }
 
-static u64 nc_next_far(const struct noncascading *n)
+/* Does a part of the clock's tick wait to be fired? */
+static inline bool nc_waits(const struct noncascading *n)
 {
-	const struct levels *far = &n->far;
-	u64 now = nc_far_now(n);
+	struct wheel_node *far = nc_far_first(n);
 
-	/* A visit that was interrupted goes on. */
-	if (digits_wait(&far->digits, now))
-		return now << nc_top_shift(n);
-	return digits_next(&far->digits, now) << nc_top_shift(n);
+	return !list_empty(&n->list[NC_DUE]) ||
+	       (far && nc_far_fires(far) <= n->wheel.now);
+}
+
+/* The first tick at which anything fires, where nothing waits. */
+static u64 nc_next(const struct noncascading *n)
+{
+	struct wheel_node *far = nc_far_first(n);
+
+	return exact_earlier(nc_next_slot(n),
+			     far ? nc_far_fires(far) : WHEEL_NEVER);
 }
 
 u64 noncascading_next(const struct wheel *w)
 {
 	const struct noncascading *n = to_noncascading(w);
-	u64 slot = nc_next_slot(n);
-	u64 far = nc_next_far(n);
 
-	if (!list_empty(&n->list[NC_DUE]))
-		return w->now + 1;
-	return far - 1 < slot - 1 ? far : slot;
+	return nc_waits(n) ? w->now + 1 : nc_next(n);
 }
 
 void noncascading_forward(struct wheel *w, u64 to)
 {
 	w->now = to;
-}
-
-/* The visit at which a far timer goes to its slot, in slots of the last level. */
-static inline u64 nc_far_visit(const struct wheel_node *node, u32 shift)
-{
-	u64 due = (node->expires - 1) >> shift;
-	u32 ahead = (u32)(due % NC_FAR_STEP) + NC_FAR_STEP -
-		    (node->priv - NC_FAR);
-
-	return due - ahead % NC_FAR_STEP - NC_FAR_STEP;
-}
-
-static inline u64 nc_far_key8(const struct wheel_node *node, u64 first)
-{
-	return nc_far_visit(node, 7 * NC_SHIFT);
-}
-
-static inline u64 nc_far_key9(const struct wheel_node *node, u64 first)
-{
-	return nc_far_visit(node, 8 * NC_SHIFT);
-}
-
-/*
- * Far timers at the visit @turn, which is when the last level has come that
- * far. The wheel's clock is still before it. False where the budget is used up.
- */
-static bool nc_visit_far(struct noncascading *n, u64 turn,
-			 struct wheel_batch *batch)
-{
-	struct levels *far = &n->far;
-	struct list_head *slot = &far->slot[turn & LEVEL_MASK];
-	u32 level = far->digits.partial ? : __ffs(far->digits.used);
-	bool done = true;
-
-	if (turn > nc_far_now(n) && level) {
-		if (n->top == NC_LEVELS_MAX - 1)
-			done = levels_cascade(far, level, turn, &n->wheel,
-					      batch, nc_far_key9);
-		else
-			done = levels_cascade(far, level, turn, &n->wheel,
-					      batch, nc_far_key8);
-	}
-	if (!done)
-		return false;
-	n->visited = turn;
-	while (!list_empty(slot)) {
-		struct wheel_node *node;
-
-		if (batch->looked == batch->budget)
-			return false;
-		node = list_first_entry(slot, struct wheel_node, entry);
-		batch->looked++;
-		n->wheel.moved++;
-		levels_del(far, node);
-		nc_append(n, n->top, (turn + NC_FAR_STEP) & NC_MASK, node);
-	}
-	n->wheel.touched++;
-	return true;
 }
 
 /* Take the slots that come up at the clock's tick, the highest level first. */
@@ -352,60 +329,54 @@ static void nc_collect(struct noncascading *n)
 	}
 }
 
-/* Fire what is due, and place again what was only shortened. */
+/* Fire what is due, the far ones first. */
 static void nc_expire(struct noncascading *n, struct wheel_batch *batch)
 {
 	struct list_head *due = &n->list[NC_DUE];
+	struct wheel_node *node;
 
+	while (unlikely(node = nc_far_first(n))) {
+		if (batch->looked == batch->budget ||
+		    nc_far_fires(node) > n->wheel.now)
+			break;
+		rb_erase_cached(&node->tree.rb, &n->far);
+		batch->looked++;
+		batch->node[batch->nr++] = node;
+	}
 	while (!list_empty(due) && batch->looked < batch->budget) {
-		struct wheel_node *node =
-			list_first_entry(due, struct wheel_node, entry);
-
+		node = list_first_entry(due, struct wheel_node, entry);
 		prefetch(node->entry.next);
 		__list_del_entry(&node->entry);
 		batch->looked++;
-		if (likely(node->expires <= n->wheel.now)) {
-			batch->node[batch->nr++] = node;
-		} else {
-			n->wheel.moved++;
-			nc_place(n, n->wheel.now + 1, node);
-		}
+		batch->node[batch->nr++] = node;
 	}
 }
 
 bool noncascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 {
 	struct noncascading *n = to_noncascading(w);
-	struct list_head *due = &n->list[NC_DUE];
-	u64 slot, far;
+	u64 next;
 
 	for (;;) {
 		nc_expire(n, batch);
-		if (!list_empty(due))
+		if (nc_waits(n))
 			return false;
 		if (batch->nr)
 			return w->now == to;
 
-		slot = nc_next_slot(n);
-		far = nc_next_far(n);
-		if (far - 1 <= slot - 1 && far - 1 < to) {
-			w->now = far - 1;
-			if (!nc_visit_far(n, far >> nc_top_shift(n), batch))
-				return false;
-			continue;
-		}
-		if (slot == WHEEL_NEVER || slot > to) {
+		next = nc_next(n);
+		if (next == WHEEL_NEVER || next > to) {
 			w->now = to;
 			return true;
 		}
-		w->now = slot;
+		w->now = next;
 		nc_collect(n);
 	}
 }
 
 static size_t noncascading_size(const struct wheel_config *cfg)
 {
-	return sizeof(struct noncascading) + levels_slots_size(NC_FAR_LEVELS);
+	return sizeof(struct noncascading);
 }
 
 static int noncascading_init(struct wheel *w, const struct wheel_config *cfg)
@@ -416,7 +387,7 @@ static int noncascading_init(struct wheel *w, const struct wheel_config *cfg)
 	n->top = cfg->levels - 1;
 	for (i = 0; i < NC_LISTS; i++)
 		INIT_LIST_HEAD(&n->list[i]);
-	levels_init(&n->far, NC_FAR_LEVELS);
+	n->far = RB_ROOT_CACHED;
 	return 0;
 }
 
@@ -427,8 +398,11 @@ static void noncascading_destroy(struct wheel *w)
 static struct wheel_node *noncascading_first(struct wheel *w)
 {
 	struct noncascading *n = to_noncascading(w);
+	struct wheel_node *far = nc_far_first(n);
 	u32 level;
 
+	if (far)
+		return far;
 	if (!list_empty(&n->list[NC_DUE]))
 		return list_first_entry(&n->list[NC_DUE], struct wheel_node,
 					entry);
@@ -436,8 +410,6 @@ static struct wheel_node *noncascading_first(struct wheel *w)
 		level = __ffs(n->used);
 		return lists_first(&n->list[level * NC_SLOTS], NC_SLOTS);
 	}
-	if (n->far.digits.used)
-		return levels_first(&n->far);
 	return lists_first(&n->list[NC_SHELF], 1);
 }
 
@@ -451,40 +423,39 @@ static u64 noncascading_fires(const struct wheel *w,
 	if (index == NC_SHELF)
 		return WHEEL_NEVER;
 	if (index >= NC_FAR)
-		return node->expires;
-	/*
-	 * It may be on the due list, whose nodes are left as they were: to be
-	 * fired now, or if it was shortened, to be placed again.
-	 */
-	if (!list_empty(&n->list[NC_DUE]) &&
-	    (node->expires <= w->now || index / NC_SLOTS == n->top))
-		return max(node->expires, w->now);
+		return nc_far_fires(node);
+	/* It may be on the due list, whose nodes are left as they were. */
+	if (!list_empty(&n->list[NC_DUE]) && node->expires <= w->now)
+		return w->now;
 	tick = nc_slot_tick(w->now, index / NC_SLOTS, index & NC_MASK);
 	return max(tick, node->expires);
 }
 
-static inline void noncascading_item(const struct wheel *w, unsigned int index,
-				     struct wheel_item *item)
-{
-	item->level = index / NC_SLOTS;
-	item->slot = index & NC_MASK;
-	item->tick = nc_slot_tick(w->now, item->level, item->slot);
-	if (index >= NC_DUE) {
-		item->level = WHEEL_NO_LEVEL;
-		item->tick = index == NC_SHELF ? WHEEL_NEVER : w->now;
-	}
-}
-
-static inline void noncascading_far_item(const struct wheel *w,
-					 unsigned int index,
-					 struct wheel_item *item)
+/* The lists, then the tree. */
+static inline void noncascading_walk_slot(const struct wheel *w,
+					  struct walk *walk, u64 index)
 {
 	const struct noncascading *n = to_noncascading(w);
+	u32 level = index / NC_SLOTS, slot = index & NC_MASK;
+	u64 tick = nc_slot_tick(w->now, level, slot);
+	struct rb_node *rb;
 
-	item->level = WHEEL_NO_LEVEL;
-	item->slot = 0;
-	item->tick = digits_slot_key(&n->far.digits, nc_far_now(n), index)
-		     << nc_top_shift(n);
+	if (index < NC_LISTS) {
+		if (index >= NC_DUE) {
+			level = WHEEL_NO_LEVEL;
+			slot = 0;
+			tick = index == NC_SHELF ? WHEEL_NEVER : w->now;
+		}
+		walk_list(walk, &n->list[index], tick, level, slot);
+		return;
+	}
+	for (rb = rb_first_cached(&n->far); rb; rb = rb_next(rb)) {
+		struct wheel_node *node = nc_far_node(rb);
+
+		if (!walk_add(walk, node, nc_far_fires(node), WHEEL_NO_LEVEL,
+			      0))
+			return;
+	}
 }
 
 static unsigned int noncascading_walk(const struct wheel *w,
@@ -492,21 +463,8 @@ static unsigned int noncascading_walk(const struct wheel *w,
 				      struct wheel_item *items,
 				      unsigned int max)
 {
-	const struct noncascading *n = to_noncascading(w);
-	unsigned int found;
-
-	if (pos->pos[0] < NC_LISTS) {
-		found = lists_walk(w, n->list, NC_LISTS, pos, items, max,
-				   noncascading_item);
-		if (found)
-			return found;
-	}
-	/* pos[0] counts on through the far levels. */
-	pos->pos[0] -= NC_LISTS;
-	found = lists_walk(w, n->far.slot, NC_FAR_LEVELS * LEVEL_SLOTS, pos,
-			   items, max, noncascading_far_item);
-	pos->pos[0] += NC_LISTS;
-	return found;
+	return walk_slots(w, pos, items, max, NC_LISTS + 1, walk_every,
+			  noncascading_walk_slot);
 }
 
 static void noncascading_geometry(const struct wheel *w,
@@ -522,8 +480,8 @@ const struct wheel_ops noncascading_ops = {
 	.name = "noncascading",
 	.brief = "levels of 64 slots, timers fire in place, late; timer_list's rule",
 	.source = "Linux since 4.8 (Gleixner 2016)",
-	.traits = WHEEL_ROUNDS,
-	.node_size = wheel_node_size(entry),
+	.traits = WHEEL_ROUNDS | WHEEL_ONE_STEP,
+	.node_size = wheel_node_size(tree.rb),
 	.levels = { .min = 8, .max = 9, .def = 9 },
 	.enqueue = noncascading_enqueue,
 	.dequeue = noncascading_dequeue,

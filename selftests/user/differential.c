@@ -247,9 +247,8 @@ static bool differential(enum wheel_kind kind, u64 seed, u64 ops, long only)
 	printf("# %s: %llu streams, %llu operations, %.1f s\n",
 	       wheel_kinds[kind]->name, record->stream + 1, counts->ops,
 	       seconds() - begin);
-	printf("#   %llu armed, %llu fired, %llu stops, %llu hops, %llu periods missed\n",
-	       counts->armed, counts->fired, counts->stops, counts->hops,
-	       counts->missed);
+	printf("#   %llu armed, %llu fired, %llu stops, %llu periods missed\n",
+	       counts->armed, counts->fired, counts->stops, counts->missed);
 	if (status)
 		report(seed);
 	else if (only < 0 && (!counts->fired || !counts->stops))

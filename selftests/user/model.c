@@ -7,9 +7,10 @@
  * slack	the same, or up to so many ticks later; order only among timers
  *		without slack
  * rounding	where the kernel's timer_list would fire it, told by arithmetic
- *		as kernel/time/timer.c does it; within a tick the highest level
- *		first, then the order of arming. What is beyond capacity hops:
- *		each hop is one more arming.
+ *		as kernel/time/timer.c does it, what is beyond its capacity
+ *		being placed again where timer_list would fire it early;
+ *		within a tick those first, then the highest level, then the
+ *		order of arming
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,6 @@ void model_init(struct model *m, u32 traits, u32 levels, unsigned int timers)
 	m->levels = levels;
 	m->seq = 0;
 	m->nr = 0;
-	m->nr_hops = 0;
 	m->order = calloc(timers, sizeof(*m->order));
 	m->entry = calloc(timers, sizeof(*m->entry));
 	if (!m->order || !m->entry)
@@ -48,11 +48,6 @@ static u64 model_cutoff(u32 levels)
 	return 63ULL << (3 * (levels - 1));
 }
 
-static u64 model_granularity(const struct model *m)
-{
-	return 1ULL << (3 * (m->levels - 1));
-}
-
 /* timer.c, calc_wheel_index(): @clk is the next tick to be processed. */
 static void model_round(const struct model *m, struct model_entry *e, u64 clk)
 {
@@ -63,7 +58,6 @@ static void model_round(const struct model *m, struct model_entry *e, u64 clk)
 	if (expires < clk) {
 		e->last = clk;
 		e->rank = m->levels;
-		e->hop = false;
 		return;
 	}
 	if (expires - clk >= model_cutoff(m->levels))
@@ -77,7 +71,22 @@ static void model_round(const struct model *m, struct model_entry *e, u64 clk)
 	else
 		e->last = slot << (3 * level);
 	e->rank = m->levels - level;
-	e->hop = e->expires > e->last;
+}
+
+/* Place it again, where it would fire too early, until it does not. */
+static void model_round_again(const struct model *m, struct model_entry *e)
+{
+	u64 turn = model_cutoff(m->levels);
+
+	while (e->last < e->expires) {
+		u64 left = e->expires - e->last - 1;
+
+		/* Whole turns first: each is as long as the last. */
+		if (left >= turn)
+			e->last += left - left % turn;
+		if (e->last < e->expires)
+			model_round(m, e, e->last + 1);
+	}
 }
 
 /* When and where in line a timer fires that is armed with the clock at @now. */
@@ -85,7 +94,6 @@ static void model_place(struct model *m, struct model_entry *e, u64 now)
 {
 	e->seq = m->seq++;
 	e->rank = 0;
-	e->hop = false;
 	e->never = now == U64_MAX;
 	if (e->never) {
 		e->first = U64_MAX;
@@ -99,6 +107,10 @@ static void model_place(struct model *m, struct model_entry *e, u64 now)
 			e->last = model_sum(e->expires, e->slack);
 	} else {
 		model_round(m, e, now + 1);
+		model_round_again(m, e);
+		if (e->expires > now &&
+		    e->expires - (now + 1) >= model_cutoff(m->levels))
+			e->rank = 0;
 		e->first = e->last;
 	}
 }
@@ -145,13 +157,11 @@ static void model_insert(struct model *m, const struct model_entry *e)
 	m->order[at] = e->timer;
 	m->entry[e->timer] = *e;
 	m->nr++;
-	m->nr_hops += e->hop;
 }
 
 static void model_remove(struct model *m, unsigned int at)
 {
 	m->nr--;
-	m->nr_hops -= model_at(m, at)->hop;
 	memmove(&m->order[at], &m->order[at + 1],
 		(m->nr - at) * sizeof(*m->order));
 }
@@ -165,7 +175,6 @@ void model_arm(struct model *m, u32 timer, u64 now, u64 expires, u64 slack)
 	};
 
 	model_place(m, &e, now);
-	e.edge = e.hop && !((now + 1) & (model_granularity(m) - 1));
 	model_insert(m, &e);
 }
 
@@ -174,84 +183,16 @@ void model_cancel(struct model *m, u32 timer)
 	model_remove(m, model_find(m, &m->entry[timer]));
 }
 
-/* Place a hop again, at the tick at which it is looked at. */
-void model_hop(struct model *m, u32 timer)
-{
-	struct model_entry e = m->entry[timer];
-
-	model_remove(m, model_find(m, &e));
-	model_place(m, &e, e.last);
-	e.hopped = true;
-	model_insert(m, &e);
-}
-
-/*
- * Every hop has hopped once in a row and none but hops come before @tick: one
- * more turn of the last level changes no order, and neither do many.
- */
-static void model_skip_turns(struct model *m, u64 tick)
-{
-	u64 turn = model_cutoff(m->levels);
-	u64 turns = U64_MAX;
-	unsigned int i;
-
-	for (i = 0; i < m->nr; i++) {
-		const struct model_entry *e = model_at(m, i);
-		u64 limit = tick;
-
-		if (!e->hop && e->last < tick)
-			return;
-		if (!e->hop)
-			continue;
-		if (e->last >= tick)
-			return;
-		/* The last tick at which it is still beyond capacity. */
-		if (e->expires - 1 < limit)
-			limit = e->expires - 1;
-		if ((limit - e->last) / turn < turns)
-			turns = (limit - e->last) / turn;
-	}
-	if (!turns || turns == U64_MAX)
-		return;
-	for (i = 0; i < m->nr; i++) {
-		struct model_entry *e = &m->entry[m->order[i]];
-
-		if (!e->hop)
-			continue;
-		e->last += turns * turn;
-		e->first = e->last;
-	}
-}
-
-/* All hops before @tick, which no timer that fires precedes. */
-static void model_hops_before(struct model *m, u64 tick)
-{
-	unsigned int in_a_row = 0;
-
-	while (m->nr && model_at(m, 0)->hop && model_at(m, 0)->last < tick) {
-		model_hop(m, m->order[0]);
-		if (++in_a_row > m->nr_hops) {
-			model_skip_turns(m, tick);
-			in_a_row = 0;
-		}
-	}
-}
-
 /* Said of a timer that fires: NULL, or what is wrong with that. */
 const char *model_fire(struct model *m, u32 timer, u64 tick)
 {
 	const struct model_entry *e = &m->entry[timer];
 	unsigned int i, at;
 
-	model_hops_before(m, tick);
 	if (e->never)
 		return "fired after the end of the clock";
-	/* Hops that come before it at the same tick have been looked at. */
-	while (model_at(m, 0)->hop && model_at(m, 0)->last == tick &&
-	       m->order[0] != timer)
-		model_hop(m, m->order[0]);
 	at = model_find(m, e);
-	if (e->hop || tick < e->first)
+	if (tick < e->first)
 		return "fired early";
 	if (tick > e->last)
 		return "fired late";
@@ -261,9 +202,6 @@ const char *model_fire(struct model *m, u32 timer, u64 tick)
 		if (before->last < tick)
 			return "fired before a timer that should have fired earlier";
 		if (m->traits & WHEEL_SLACK && (before->slack || e->slack))
-			continue;
-		/* Not promised: who was first, the arming or the hop. */
-		if ((before->edge && e->hopped) || (before->hopped && e->edge))
 			continue;
 		return "fired out of order within its tick";
 	}
@@ -277,10 +215,6 @@ const char *model_fire(struct model *m, u32 timer, u64 tick)
  */
 const char *model_settle(struct model *m, u64 now, bool complete)
 {
-	model_hops_before(m, now);
-	while (complete && m->nr && model_at(m, 0)->hop &&
-	       model_at(m, 0)->last == now)
-		model_hop(m, m->order[0]);
 	if (!m->nr || model_at(m, 0)->never)
 		return NULL;
 	if (model_at(m, 0)->last < now ||
@@ -289,52 +223,18 @@ const char *model_settle(struct model *m, u64 now, bool complete)
 	return NULL;
 }
 
-/* Where an entry is when it fires, all its hops made. */
-struct model_entry model_final(const struct model_entry *e, u32 levels)
-{
-	struct model m = { .levels = levels };
-	struct model_entry at = *e;
-
-	while (at.hop) {
-		u64 left = at.expires - at.last - 1;
-
-		/* Whole turns first: each hop is as long as the last. */
-		if (left >= model_cutoff(levels)) {
-			at.last += left - left % model_cutoff(levels);
-			at.hop = at.expires > at.last;
-		} else {
-			model_round(&m, &at, at.last + 1);
-		}
-	}
-	return at;
-}
-
-/* The tick at which an entry fires (at the latest, where it has slack). */
-u64 model_fires(const struct model_entry *e, u32 levels)
-{
-	return e->hop ? model_final(e, levels).last : e->last;
-}
-
 /* The first tick after @now at which a timer must fire, if any must. */
 bool model_first_fire(const struct model *m, u64 now, u64 *tick)
 {
-	bool found = false;
 	unsigned int i;
 
 	for (i = 0; i < m->nr; i++) {
 		const struct model_entry *e = model_at(m, i);
-		u64 fires;
 
-		if (e->never || (!e->hop && e->last <= now))
+		if (e->never || e->last <= now)
 			continue;
-		if (found && e->last >= *tick)
-			break;
-		fires = model_fires(e, m->levels);
-		if (!found || fires < *tick)
-			*tick = fires;
-		found = true;
-		if (!e->hop)
-			break;
+		*tick = e->last;
+		return true;
 	}
-	return found;
+	return false;
 }

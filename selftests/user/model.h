@@ -17,12 +17,9 @@
  * @expires: due tick, as asked for
  * @slack: how late it may fire
  * @first: the first tick at which it may fire
- * @last: the last one. Of a hop, the tick at which it is placed again.
+ * @last: the last one
  * @rank: what fires first within a tick: the smaller
  * @seq: then, the one that was armed first
- * @hop: it does not fire at @last but is placed again there
- * @hopped: it has been placed again at least once
- * @edge: it was beyond capacity when it was armed, just before a tick of hops
  * @never: it was armed at the end of the clock
  */
 struct model_entry {
@@ -33,9 +30,6 @@ struct model_entry {
 	u64 first;
 	u64 last;
 	u64 seq;
-	bool hop;
-	bool hopped;
-	bool edge;
 	bool never;
 };
 
@@ -45,7 +39,6 @@ struct model_entry {
  * @levels: for a kind that rounds, how many levels its rule has
  * @seq: counts armings
  * @nr: pending timers
- * @nr_hops: how many of them are hops
  * @order: their numbers in the order in which they fire
  * @entry: by number
  */
@@ -54,7 +47,6 @@ struct model {
 	u32 levels;
 	u64 seq;
 	unsigned int nr;
-	unsigned int nr_hops;
 	u32 *order;
 	struct model_entry *entry;
 };
@@ -65,10 +57,7 @@ void model_arm(struct model *m, u32 timer, u64 now, u64 expires, u64 slack);
 void model_cancel(struct model *m, u32 timer);
 const char *model_fire(struct model *m, u32 timer, u64 tick);
 const char *model_settle(struct model *m, u64 now, bool complete);
-void model_hop(struct model *m, u32 timer);
 const struct model_entry *model_at(const struct model *m, unsigned int place);
 bool model_first_fire(const struct model *m, u64 now, u64 *tick);
-struct model_entry model_final(const struct model_entry *e, u32 levels);
-u64 model_fires(const struct model_entry *e, u32 levels);
 
 #endif /* _USER_MODEL_H */

@@ -59,7 +59,6 @@ struct stream {
 	struct timer timer[STREAM_TIMERS];
 	bool complete;		/* the last advance did all there was to do */
 	bool stopped;		/* not the one before, which came as far */
-	bool blind;		/* which hops were made is hidden from a walk */
 	bool growing;		/* a round of upkeep has begun */
 	void *memory;		/* and this is what grew */
 	u64 walks;
@@ -234,7 +233,7 @@ static const char *timer_enqueue(struct stream *s, unsigned int i,
 				     needs);
 		return NULL;
 	}
-	fires = model_fires(&s->m.entry[i], s->m.levels);
+	fires = s->m.entry[i].last;
 	if (needs == WHEEL_NEVER || needs <= now || needs > fires)
 		return wrong(s, "enqueue says %llu for a timer that fires at %llu",
 			     needs, fires);
@@ -259,8 +258,6 @@ static const char *do_arm(struct stream *s, const struct op *op)
 	struct timer *t = &s->timer[op->timer];
 	u64 slack = has(s, WHEEL_SLACK) ? op->slack : 0;
 
-	if (s->blind)
-		return NULL;
 	t->period = op->period;
 	if (t->queued && op->code == OP_ARM && t->expires == op->tick &&
 	    t->slack == slack)
@@ -312,7 +309,7 @@ static const char *do_walk(struct stream *s, unsigned int max)
 						     item->tick, nr_timer);
 				continue;
 			}
-			fires = model_fires(&s->m.entry[nr_timer], s->m.levels);
+			fires = s->m.entry[nr_timer].last;
 			if (item->tick < now || item->tick > fires ||
 			    (s->complete && item->tick == now))
 				return wrong(s, "walk shows %llu for t%d, firing at %llu",
@@ -356,7 +353,7 @@ static const char *do_fires(struct stream *s)
 		if (!s->timer[i].queued)
 			continue;
 		fires = s->ops->fires(s->w, s->timer[i].node);
-		law = e->never ? WHEEL_NEVER : model_fires(e, s->m.levels);
+		law = e->never ? WHEEL_NEVER : e->last;
 		/* Half a slot waits: who is overdue may belong to it, or not. */
 		if (has(s, WHEEL_EXACT) && !s->complete && e->expires <= now &&
 		    fires == now)
@@ -372,51 +369,9 @@ static const char *do_fires(struct stream *s)
 			return wrong(s, "fires says %llu for t%u, due to fire at %llu",
 				     fires, i, law);
 		/* Where nothing is open, a kind that rounds knows the tick. */
-		if (!has(s, WHEEL_SLACK) && s->complete && !e->hop &&
-		    fires != law)
+		if (!has(s, WHEEL_SLACK) && s->complete && fires != law)
 			return wrong(s, "fires says %llu for t%u, placed for %llu",
 				     fires, i, law);
-	}
-	return NULL;
-}
-
-/*
- * After a stop at a tick at which the model has hops: a walk tells which of
- * them the kind has made already.
- */
-static const char *sync_hops(struct stream *s)
-{
-	const struct model_entry *e;
-	const char *why;
-	unsigned int i = 0;
-
-	s->blind = false;
-	if (!s->m.nr_hops)
-		return NULL;
-	while (i < s->m.nr && model_at(&s->m, i)->last <= s->w->now &&
-	       !model_at(&s->m, i)->hop)
-		i++;
-	if (i == s->m.nr || model_at(&s->m, i)->last > s->w->now)
-		return NULL;
-	why = do_walk(s, WHEEL_BATCH);
-	if (why)
-		return why;
-	while (i < s->m.nr && model_at(&s->m, i)->last <= s->w->now) {
-		const struct timer *t;
-
-		e = model_at(&s->m, i);
-		t = &s->timer[e->timer];
-		if (!e->hop) {
-			i++;
-		} else if (t->walk != s->walks) {
-			s->blind = true;
-			i++;
-		} else if (t->tick > s->w->now) {
-			model_hop(&s->m, e->timer);
-			s->counts->hops++;
-		} else {
-			i++;
-		}
 	}
 	return NULL;
 }
@@ -493,12 +448,8 @@ static const char *step(struct stream *s, u64 to, unsigned int budget,
 	if (why)
 		return wrong(s, "%s: t%u, due %llu", why, s->m.order[0],
 			     model_at(&s->m, 0)->expires);
-	why = done ? NULL : sync_hops(s);
-	if (done)
-		s->blind = false;
 	for (i = 0; i < batch.nr && !why; i++)
-		if (!s->blind)
-			why = rearm(s, fired[i]);
+		why = rearm(s, fired[i]);
 	return why;
 }
 
@@ -535,9 +486,6 @@ static const char *do_chase(struct stream *s, unsigned int budget)
 	/* So does what an earlier advance left half moved, going no further. */
 	if (s->stopped)
 		bound++;
-	/* What is beyond capacity wakes the wheel for its hops too. */
-	if (s->m.nr_hops)
-		bound += 2 + 2 * s->m.nr_hops;
 
 	while (s->complete && !fired &&
 	       model_first_fire(&s->m, s->w->now, &fire)) {
@@ -560,7 +508,7 @@ static const char *do_chase(struct stream *s, unsigned int budget)
  */
 static const char *check_drained(struct stream *s, const unsigned int *order,
 				 const struct model_entry *was,
-				 unsigned int nr, u32 levels)
+				 unsigned int nr)
 {
 	unsigned int i, j;
 
@@ -568,21 +516,10 @@ static const char *check_drained(struct stream *s, const unsigned int *order,
 		for (j = 0; j < i; j++) {
 			if (was[j].seq < was[i].seq ||
 			    was[j].last != was[i].last ||
-			    was[j].rank != was[i].rank ||
-			    was[j].hop != was[i].hop)
+			    was[j].rank != was[i].rank)
 				continue;
 			if (has(s, WHEEL_SLACK) &&
 			    (was[j].slack || was[i].slack))
-				continue;
-			if ((was[j].edge && was[i].hopped) ||
-			    (was[j].hopped && was[i].edge))
-				continue;
-			/* Hops part again, unless they end up together. */
-			if (was[j].hop &&
-			    (model_final(&was[j], levels).last !=
-			     model_final(&was[i], levels).last ||
-			     model_final(&was[j], levels).rank !=
-			     model_final(&was[i], levels).rank))
 				continue;
 			return wrong(s, "first gave t%u before t%u, both for %llu",
 				     order[j], order[i], was[i].last);
@@ -607,10 +544,7 @@ static const char *do_drain(struct stream *s, u32 slots, u32 levels)
 	struct wheel_node *node;
 	struct wheel *w;
 	const char *why;
-	u32 levels_before;
 
-	if (s->blind)
-		return NULL;
 	w = test_wheel_create(s->setup.kind, &cfg, &s->pool);
 	if (!w)
 		abort();
@@ -639,13 +573,12 @@ static const char *do_drain(struct stream *s, u32 slots, u32 levels)
 	s->looked = 0;
 	s->cancelled = 0;
 	s->ops->geometry(w, &s->g);
-	levels_before = s->m.levels;
 	s->m.levels = cfg.levels;
 
 	if (s->m.nr)
 		return wrong(s, "first gave %u timers and left %u", nr,
 			     s->m.nr);
-	why = check_drained(s, order, was, nr, levels_before);
+	why = check_drained(s, order, was, nr);
 	if (why)
 		return why;
 	for (i = 0; i < nr; i++) {
@@ -710,9 +643,9 @@ static const char *check_counters(struct stream *s)
 	s->touched = s->w->touched;
 	if (has(s, WHEEL_SCANS))
 		return NULL;
-	/* A timer beyond capacity waits in levels too, and then hops. */
-	if (!has(s, WHEEL_EXACT | WHEEL_SLACK))
-		bound = s->armed * (s->g.levels + 2);
+	/* What rounds leaves every timer where it is. */
+	if (has(s, WHEEL_ROUNDS))
+		bound = 0;
 	if (s->w->moved > bound)
 		return wrong(s, "%llu moves of %llu timers", s->w->moved,
 			     s->armed);

@@ -108,7 +108,6 @@ struct setup {
  * @armed: armings
  * @fired: expiries
  * @stops: stops of advance with work left
- * @hops: timers that a kind which rounds has placed again
  * @missed: periods that were missed
  */
 struct counts {
@@ -116,7 +115,6 @@ struct counts {
 	u64 armed;
 	u64 fired;
 	u64 stops;
-	u64 hops;
 	u64 missed;
 };
 
