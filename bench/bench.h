@@ -44,6 +44,19 @@
 /* What waits beyond the stretches of `advance_empty`. */
 #define BENCH_FAR		BIT_ULL(62)
 #define BENCH_STRETCH		BIT_ULL(40)
+/*
+ * Where the clock stands for what is counted: how often timers are moved depends
+ * on that, and counts of different kinds, and runs, are to be compared.
+ */
+#define BENCH_START		1000003U
+
+/* A timer's slack is its delay times one of these, by the delay's last bits. */
+#define BENCH_SLACKS		4
+#define BENCH_SLACK_SHIFT	16
+#define BENCH_SLACK(permille)	((permille) * BIT(BENCH_SLACK_SHIFT) / 1000)
+
+/* Operations in the first stretch of a loop. */
+#define BENCH_CHUNK_FIRST	16U
 
 #define BENCH_MIN_N		100
 #define BENCH_MAX_N		10000000
@@ -93,6 +106,7 @@ enum bench_workload {
 	BENCH_REARM_EARLIER,
 	BENCH_EXPIRE_SPREAD,
 	BENCH_EXPIRE_PILEUP,
+	BENCH_EXPIRE_FAR,
 	BENCH_ADVANCE_EMPTY,
 	BENCH_NEXT,
 	BENCH_MIXED,
@@ -137,6 +151,15 @@ enum bench_row {
 	ROW_NEXT,
 	ROW_MIXED,
 	ROW_MIXED_BATCH,
+	ROW_FAR,
+	/* For kinds that read a timer's slack. */
+	ROW_ARM_SLACK_1,
+	ROW_ARM_SLACK_12,
+	ROW_SPREAD_SLACK_1,
+	ROW_SPREAD_SLACK_12,
+	ROW_FAR_SLACK_1,
+	ROW_FAR_SLACK_12,
+	ROW_FAR_SLACK_MIXED,
 	BENCH_NR_ROWS
 };
 
@@ -181,6 +204,32 @@ struct bench_fire {
 
 extern struct bench_fire bench_fire;
 
+/**
+ * struct bench_count - what a wheel did in a pass that is counted, not timed
+ * @timers: that were armed
+ * @fired: that have fired
+ * @moved: moves of a timer between slots
+ * @touched: slots visited
+ * @late: ticks that all were late, together
+ * @late_max: the latest
+ * @part: the same in parts of the delay, BENCH_PARTS to the whole
+ * @part_max: the greatest such part
+ * @broken: fired before the due tick, or later than the slack allows
+ */
+struct bench_count {
+	u64 timers;
+	u64 fired;
+	u64 moved;
+	u64 touched;
+	u64 late;
+	u64 late_max;
+	u64 part;
+	u64 part_max;
+	u64 broken;
+};
+
+#define BENCH_PARTS		1000000U
+
 /* The callback of every timer of every subject. */
 static __always_inline void bench_fired(struct bench_item *item)
 {
@@ -211,14 +260,19 @@ struct bench_subject {
  * @n: how many
  * @order: the order in which they are touched, by index
  * @args: one number for each step of a loop: a delay, or what `mixed` does
+ * @slack: what a delay is multiplied by for its slack, see BENCH_SLACK()
  * @base: with a window, what those delays count from
  * @span: with a window, the largest of them
+ * @late: with a window, a timer may fire so many ticks after it is due
+ * @count: with a window, count into this what expiry does; not timed then
  * @cw: the facility, for a kind
  * @spent: picoseconds inside timed loops, since it was last cleared
  * @done: operations in them
  * @hits: sum of what the operations returned
  * @budget: a loop over all items gives up beyond that
  * @enough: a loop that repeats one operation may stop there
+ * @single: time so many operations one by one
+ * @longest: picoseconds that the longest of those took
  * @watch: started where the current stretch of a loop began
  * @chunk: operations in one stretch
  * @held: bottom halves are off
@@ -230,14 +284,19 @@ struct bench_ctx {
 	unsigned int n;
 	const u32 *order;
 	const u32 *args;
+	const u32 *slack;
 	u64 base;
 	u32 span;
+	u32 late;
+	struct bench_count *count;
 	struct cogwheel *cw;
 	u64 spent;
 	u64 done;
 	long hits;
 	u64 budget;
 	u64 enough;
+	unsigned int single;
+	u64 longest;
 	struct bench_watch watch;
 	unsigned int chunk;
 	bool held;
@@ -260,6 +319,7 @@ bench_item(const struct bench_ctx *c, unsigned int i)
  *	an error
  * @close: cancel what is pending, free what @open allocated
  * @arm: for each item, arm it args[i] ticks from now
+ * @arm_slack: as @arm, with the slack that goes with the delay
  * @rearm_same: for each item, arm it for the due tick that it has
  * @rearm_later: for each item, arm it args[i] + BENCH_LATER ticks from now
  * @cancel: cancel each item
@@ -275,6 +335,7 @@ bench_item(const struct bench_ctx *c, unsigned int i)
  * @next: ask for the next tick, again and again
  * @advance: move the clock by so many ticks, again and again
  * @arm_at: for each item, arm it for @base + args[i]
+ * @arm_at_slack: the same, with the slack that goes with the delay
  * @act: for each item, do nothing where args[i] is 0, cancel it where it is 1,
  *	else move it to @base + args[i]
  * @hold: begin a window in which nothing fires, set @base
@@ -284,12 +345,14 @@ bench_item(const struct bench_ctx *c, unsigned int i)
  * @footprint: bytes that the subject allocated for the timers that it holds
  * @measure: turn the measuring of @irqoff on or off
  * @irqoff: longest hold of a lock in ns while timers expired
+ * @counted: add to @count what the wheel has counted
  */
 struct bench_ops {
 	int (*open)(struct bench_ctx *c, enum bench_use use);
 	void (*close)(struct bench_ctx *c);
 
 	bool (*arm)(struct bench_ctx *c);
+	bool (*arm_slack)(struct bench_ctx *c);
 	bool (*rearm_same)(struct bench_ctx *c);
 	bool (*rearm_later)(struct bench_ctx *c);
 	bool (*cancel)(struct bench_ctx *c);
@@ -305,6 +368,7 @@ struct bench_ops {
 	void (*next)(struct bench_ctx *c, u64 times);
 	void (*advance)(struct bench_ctx *c, u64 times, u64 ticks);
 	bool (*arm_at)(struct bench_ctx *c);
+	bool (*arm_at_slack)(struct bench_ctx *c);
 	bool (*act)(struct bench_ctx *c);
 
 	void (*hold)(struct bench_ctx *c);
@@ -315,6 +379,7 @@ struct bench_ops {
 	u64 (*footprint)(struct bench_ctx *c);
 	void (*measure)(bool on);
 	u64 (*irqoff)(struct bench_ctx *c);
+	void (*counted)(struct bench_ctx *c);
 };
 
 extern const struct bench_ops bench_timer_list_ops;
@@ -326,7 +391,9 @@ extern const struct bench_ops bench_wheel_ops;
  * struct bench_cell - one row of the CSV
  * @status: what became of it
  * @rounds: how many of @sample there are
- * @irqoff_ns: longest hold of a lock during expiry, 0 where not known
+ * @irqoff_ns: longest hold of a lock during expiry, or the longest single call
+ *	of another workload, 0 where not known
+ * @count: what expiry did, all 0 where it cannot be counted
  * @bytes: bytes per timer times 100, 0 where not known
  * @sample: picoseconds per operation, in ascending order once the run is over
  * @median: their median, 0 where there is none
@@ -335,6 +402,7 @@ struct bench_cell {
 	enum bench_status status;
 	unsigned int rounds;
 	u64 irqoff_ns;
+	struct bench_count count;
 	u64 bytes;
 	u64 *sample;
 	u64 median;
@@ -349,6 +417,7 @@ struct bench_cell {
  * @rounds: how often everything is measured
  * @windows: how often what needs a window of real time is measured
  * @brief: leave out what the short form leaves out
+ * @ordered: leave out all but timers in memory order, with warm caches
  * @budget_ms: longest that one measurement may take
  * @evict_bytes: size of the buffer that is walked to make caches cold
  */
@@ -360,6 +429,7 @@ struct bench_plan {
 	unsigned int rounds;
 	unsigned int windows;
 	bool brief;
+	bool ordered;
 	unsigned int budget_ms;
 	size_t evict_bytes;
 };
@@ -419,10 +489,18 @@ bool bench_in_plan(const struct bench_plan *plan, unsigned int n,
 		   enum bench_cache cache);
 
 /* report.c */
+/**
+ * struct bench_row_name - what a row is
+ * @workload: its workload
+ * @form: its form
+ * @param: as in the CSV
+ * @slack: with which slack timers are armed, NULL for none
+ */
 struct bench_row_name {
 	enum bench_workload workload;
 	enum bench_form form;
 	const char *param;
+	const u32 *slack;
 };
 
 extern const struct bench_row_name bench_row_name[BENCH_NR_ROWS];
@@ -440,5 +518,8 @@ void bench_csv_line(struct seq_file *m, const struct bench_result *r,
 unsigned int bench_table_lines(const struct bench_result *r);
 void bench_table_line(struct seq_file *m, const struct bench_result *r,
 		      unsigned int line);
+unsigned int bench_counts_lines(const struct bench_result *r);
+void bench_counts_line(struct seq_file *m, const struct bench_result *r,
+		       unsigned int line);
 
 #endif /* _BENCH_H */

@@ -7,7 +7,8 @@
  *
  * A loop runs in stretches of some tens of microseconds with preemption off,
  * and reads the clock around each: that keeps other tasks out of the figure,
- * and lets a subject that is too slow be given up.
+ * and lets a subject that is too slow be given up. Where single calls are to be
+ * timed, a stretch is one call.
  */
 #ifndef _BENCH_LOOPS_H
 #define _BENCH_LOOPS_H
@@ -18,7 +19,6 @@
 
 #include "bench.h"
 
-#define BENCH_CHUNK_FIRST	16U
 #define BENCH_CHUNK_MAX		65536U
 #define BENCH_STRETCH_PS	(20ULL * 1000 * 1000)
 
@@ -36,10 +36,14 @@ static __always_inline bool bench_end(struct bench_ctx *c, u64 done)
 	preempt_enable();
 	c->spent += ps;
 	c->done += done;
-	if (ps < BENCH_STRETCH_PS)
+	if (unlikely(c->single)) {
+		c->longest = max(c->longest, ps);
+		c->single--;
+	} else if (ps < BENCH_STRETCH_PS) {
 		c->chunk = min(c->chunk * 2, BENCH_CHUNK_MAX);
-	else if (ps > 4 * BENCH_STRETCH_PS)
+	} else if (ps > 4 * BENCH_STRETCH_PS) {
 		c->chunk = max(c->chunk / 2, 1U);
+	}
 	if (!c->held)
 		cond_resched();
 	return c->spent <= c->budget;

@@ -6,8 +6,9 @@
  * A thread that stays on one CPU does the work. In debugfs, cogwheel_bench/:
  *
  *	status		what it is doing
- *	results		the CSV	  } reading either of them waits
- *	table		for people } for a run to end
+ *	results		the CSV		       }
+ *	counts		cascades and lateness  } reading them waits for a run to end
+ *	table		for people	       }
  *	run		written to: measure again
  *
  * It knows nothing of what is measured.
@@ -40,9 +41,17 @@ static bool brief;
 module_param_named(short, brief, bool, 0444);
 MODULE_PARM_DESC(short, "n = 1000 and 100000 only, fewer rounds: seconds, not minutes");
 
+static bool ordered;
+module_param(ordered, bool, 0444);
+MODULE_PARM_DESC(ordered, "only timers in memory order and warm caches, for a great n");
+
 static unsigned int max_n = 1000000;
 module_param(max_n, uint, 0444);
 MODULE_PARM_DESC(max_n, "largest number of timers, a power of ten from 100 to 10000000");
+
+static unsigned int min_n = BENCH_MIN_N;
+module_param(min_n, uint, 0444);
+MODULE_PARM_DESC(min_n, "smallest, a power of ten from 100 to max_n");
 
 static unsigned int rounds;
 module_param(rounds, uint, 0444);
@@ -247,6 +256,23 @@ static void *bench_csv_next(struct seq_file *m, void *v, loff_t *pos)
 	return bench_seq_at(pos, bench_csv_lines(&bench_result));
 }
 
+static void *bench_counts_start(struct seq_file *m, loff_t *pos)
+{
+	return bench_seq_start(pos, bench_counts_lines);
+}
+
+static void *bench_counts_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return bench_seq_at(pos, bench_counts_lines(&bench_result));
+}
+
+static int bench_counts_show(struct seq_file *m, void *v)
+{
+	bench_counts_line(m, &bench_result, *(loff_t *)v);
+	return 0;
+}
+
 static int bench_csv_show(struct seq_file *m, void *v)
 {
 	bench_csv_line(m, &bench_result, *(loff_t *)v);
@@ -275,6 +301,13 @@ static const struct seq_operations bench_csv_seq = {
 	.next	= bench_csv_next,
 	.stop	= bench_seq_stop,
 	.show	= bench_csv_show,
+};
+
+static const struct seq_operations bench_counts_seq = {
+	.start	= bench_counts_start,
+	.next	= bench_counts_next,
+	.stop	= bench_seq_stop,
+	.show	= bench_counts_show,
 };
 
 static const struct seq_operations bench_table_seq = {
@@ -306,6 +339,11 @@ static int bench_results_open(struct inode *inode, struct file *file)
 	return bench_report_open(file, &bench_csv_seq);
 }
 
+static int bench_counts_open(struct inode *inode, struct file *file)
+{
+	return bench_report_open(file, &bench_counts_seq);
+}
+
 static int bench_table_open(struct inode *inode, struct file *file)
 {
 	return bench_report_open(file, &bench_table_seq);
@@ -314,6 +352,14 @@ static int bench_table_open(struct inode *inode, struct file *file)
 static const struct file_operations bench_results_fops = {
 	.owner		= THIS_MODULE,
 	.open		= bench_results_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release,
+};
+
+static const struct file_operations bench_counts_fops = {
+	.owner		= THIS_MODULE,
+	.open		= bench_counts_open,
 	.read		= seq_read,
 	.llseek		= seq_lseek,
 	.release	= seq_release,
@@ -455,6 +501,7 @@ static int bench_configure(struct bench_plan *plan)
 		.windows = min_t(unsigned int, rounds, brief ?
 				 BENCH_SHORT_WINDOWS : BENCH_WINDOWS),
 		.brief = brief,
+		.ordered = ordered,
 		.budget_ms = budget_ms,
 		.evict_bytes = (size_t)evict_mb << 20,
 	};
@@ -469,7 +516,14 @@ static int bench_configure(struct bench_plan *plan)
 	}
 	if (brief)
 		max_n = min_t(unsigned int, max_n, BENCH_SHORT_MAX_N);
-	for (n = BENCH_MIN_N; n <= max_n; n *= 10)
+	for (n = BENCH_MIN_N; n < min_n && n < max_n; n *= 10)
+		;
+	if (n != min_n) {
+		pr_err("min_n=%u is not a power of ten from %u to %u\n", min_n,
+		       BENCH_MIN_N, max_n);
+		return -EINVAL;
+	}
+	for (; n <= max_n; n *= 10)
 		if (!brief || n == 1000 || n == max_n)
 			plan->n[plan->sizes++] = n;
 
@@ -505,6 +559,8 @@ static int __init bench_init(void)
 			    &bench_status_fops);
 	debugfs_create_file("results", 0444, bench_dir, NULL,
 			    &bench_results_fops);
+	debugfs_create_file("counts", 0444, bench_dir, NULL,
+			    &bench_counts_fops);
 	debugfs_create_file("table", 0444, bench_dir, NULL,
 			    &bench_table_fops);
 	debugfs_create_file("run", 0200, bench_dir, NULL, &bench_run_fops);

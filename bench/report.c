@@ -7,6 +7,7 @@
  */
 #include <linux/cache.h>
 #include <linux/jiffies.h>
+#include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -15,6 +16,19 @@
 #include <linux/utsname.h>
 
 #include "bench.h"
+
+/* As much for each timer; and a quarter with none, a quarter with 1 %. */
+static const u32 bench_slack_1[] = {
+	BENCH_SLACK(10), BENCH_SLACK(10), BENCH_SLACK(10), BENCH_SLACK(10),
+};
+
+static const u32 bench_slack_12[] = {
+	BENCH_SLACK(125), BENCH_SLACK(125), BENCH_SLACK(125), BENCH_SLACK(125),
+};
+
+static const u32 bench_slack_mixed[] = {
+	0, BENCH_SLACK(10), BENCH_SLACK(125), BENCH_SLACK(125),
+};
 
 const struct bench_row_name bench_row_name[BENCH_NR_ROWS] = {
 	[ROW_ARM]		= { BENCH_ARM, BENCH_CALL, "" },
@@ -43,6 +57,21 @@ const struct bench_row_name bench_row_name[BENCH_NR_ROWS] = {
 	[ROW_NEXT]		= { BENCH_NEXT, BENCH_CALL, "" },
 	[ROW_MIXED]		= { BENCH_MIXED, BENCH_CALL, "" },
 	[ROW_MIXED_BATCH]	= { BENCH_MIXED, BENCH_BATCH, "" },
+	[ROW_FAR]		= { BENCH_EXPIRE_FAR, BENCH_CALL, "" },
+	[ROW_ARM_SLACK_1]	= { BENCH_ARM, BENCH_CALL, "slack=1%",
+				    bench_slack_1 },
+	[ROW_ARM_SLACK_12]	= { BENCH_ARM, BENCH_CALL, "slack=12.5%",
+				    bench_slack_12 },
+	[ROW_SPREAD_SLACK_1]	= { BENCH_EXPIRE_SPREAD, BENCH_CALL, "slack=1%",
+				    bench_slack_1 },
+	[ROW_SPREAD_SLACK_12]	= { BENCH_EXPIRE_SPREAD, BENCH_CALL,
+				    "slack=12.5%", bench_slack_12 },
+	[ROW_FAR_SLACK_1]	= { BENCH_EXPIRE_FAR, BENCH_CALL, "slack=1%",
+				    bench_slack_1 },
+	[ROW_FAR_SLACK_12]	= { BENCH_EXPIRE_FAR, BENCH_CALL, "slack=12.5%",
+				    bench_slack_12 },
+	[ROW_FAR_SLACK_MIXED]	= { BENCH_EXPIRE_FAR, BENCH_CALL, "slack=mixed",
+				    bench_slack_mixed },
 };
 
 const char *const bench_workload_name[BENCH_NR_WORKLOADS] = {
@@ -54,6 +83,7 @@ const char *const bench_workload_name[BENCH_NR_WORKLOADS] = {
 	[BENCH_REARM_EARLIER]	= "rearm_earlier",
 	[BENCH_EXPIRE_SPREAD]	= "expire_spread",
 	[BENCH_EXPIRE_PILEUP]	= "expire_pileup",
+	[BENCH_EXPIRE_FAR]	= "expire_far",
 	[BENCH_ADVANCE_EMPTY]	= "advance_empty",
 	[BENCH_NEXT]		= "next",
 	[BENCH_MIXED]		= "mixed",
@@ -69,6 +99,7 @@ static const char *const bench_workload_brief[BENCH_NR_WORKLOADS] = {
 	[BENCH_REARM_EARLIER]	= "move to an earlier slot",
 	[BENCH_EXPIRE_SPREAD]	= "expire n timers, due over 300 ticks",
 	[BENCH_EXPIRE_PILEUP]	= "expire n timers, due at one tick",
+	[BENCH_EXPIRE_FAR]	= "expire n timers, due over 2^20 ticks",
 	[BENCH_ADVANCE_EMPTY]	= "move the clock, n timers due beyond",
 	[BENCH_NEXT]		= "ask when the wheel needs the CPU",
 	[BENCH_MIXED]		= "of ten, four cancelled, five moved and cancelled, one fires",
@@ -515,6 +546,146 @@ static void bench_table_subject(struct seq_file *m,
 	seq_putc(m, '\n');
 }
 
+/* What expiry did: it cannot be told apart by the state of the caches. */
+static const struct bench_count *
+bench_counted(const struct bench_result *r, unsigned int subject,
+	      unsigned int size, enum bench_row row, enum bench_layout layout)
+{
+	const struct bench_cell *cell;
+	unsigned int cache;
+
+	for (cache = 0; cache < BENCH_NR_CACHES; cache++) {
+		cell = bench_cell(r, subject, size, row, layout, cache);
+		if (cell->status == BENCH_OK && cell->count.fired)
+			return &cell->count;
+	}
+	return NULL;
+}
+
+/* With so many decimals. */
+static void bench_fraction(struct seq_file *m, u64 dividend, u64 divisor,
+			   unsigned int decimals)
+{
+	u64 one = int_pow(10, decimals);
+	u64 value = div64_u64(dividend * one + divisor / 2, divisor);
+
+	seq_printf(m, "%llu.%0*llu", div64_u64(value, one), decimals,
+		   value % one);
+}
+
+/**
+ * bench_counts_lines() - how many lines bench_counts_line() knows
+ * @r: the result
+ *
+ * Return: their number; some of them are empty.
+ */
+unsigned int bench_counts_lines(const struct bench_result *r)
+{
+	return 1 + r->plan->subjects * r->plan->sizes * BENCH_NR_ROWS *
+	       BENCH_NR_LAYOUTS;
+}
+
+/**
+ * bench_counts_line() - print a line of the CSV of what was counted
+ * @m: where
+ * @r: the result
+ * @line: which; 0 is the header
+ */
+void bench_counts_line(struct seq_file *m, const struct bench_result *r,
+		       unsigned int line)
+{
+	const struct bench_row_name *name;
+	const struct bench_count *count;
+	unsigned int subject, size, row, layout;
+
+	if (!line) {
+		seq_puts(m, "env,subject,workload,n,layout,form,param,fired,moved_per_timer,slots_touched,late_mean_ticks,late_max_ticks,late_mean_percent,late_max_percent\n");
+		return;
+	}
+	line--;
+	layout = line % BENCH_NR_LAYOUTS;
+	line /= BENCH_NR_LAYOUTS;
+	size = line % r->plan->sizes;
+	line /= r->plan->sizes;
+	subject = line % r->plan->subjects;
+	row = line / r->plan->subjects;
+	name = &bench_row_name[row];
+	count = bench_counted(r, subject, size, row, layout);
+	if (!count)
+		return;
+	bench_env(m);
+	seq_printf(m, ",%s,%s,%u,%s,%s,%s,%llu,",
+		   r->plan->subject[subject].name,
+		   bench_workload_name[name->workload], r->plan->n[size],
+		   bench_layout_name[layout], bench_form_name[name->form],
+		   name->param, count->fired);
+	bench_fraction(m, count->moved, count->timers, 3);
+	seq_printf(m, ",%llu,", count->touched);
+	bench_fraction(m, count->late, count->fired, 2);
+	seq_printf(m, ",%llu,", count->late_max);
+	bench_fraction(m, count->part, count->fired * (BENCH_PARTS / 100), 3);
+	seq_putc(m, ',');
+	bench_fraction(m, count->part_max, BENCH_PARTS / 100, 3);
+	seq_putc(m, '\n');
+}
+
+static void bench_percent(struct seq_file *m, u64 parts)
+{
+	u64 hundredths = div_u64(parts, BENCH_PARTS / 10000);
+
+	seq_printf(m, " %5llu.%02llu", div_u64(hundredths, 100),
+		   hundredths % 100);
+}
+
+/* Cascades and lateness, of the largest n that there is; 0 is the heading. */
+static void bench_table_count(struct seq_file *m, const struct bench_result *r,
+			      unsigned int line)
+{
+	const struct bench_row_name *name;
+	const struct bench_count *count = NULL;
+	unsigned int subject, row, size = r->plan->sizes;
+
+	if (!line) {
+		seq_puts(m, "What expiry did, timers in memory order: moves of a timer by the passing of time, lateness in\n");
+		seq_puts(m, "ticks and in percent of the delay\n");
+		seq_printf(m, "  %-14s %-13s %-11s %8s %8s %10s %8s %8s %8s\n",
+			   "", "", "", "n", "moves", "late: mean", "most",
+			   "mean %", "most %");
+		return;
+	}
+	line--;
+	subject = line % r->plan->subjects;
+	row = line / r->plan->subjects;
+	name = &bench_row_name[row];
+	if (name->form != BENCH_CALL ||
+	    (name->workload != BENCH_EXPIRE_FAR &&
+	     name->workload != BENCH_EXPIRE_SPREAD))
+		return;
+	while (!count && size--)
+		count = bench_counted(r, subject, size, row, BENCH_ORDERED);
+	if (!count)
+		return;
+	seq_printf(m, "  %-14s %-13s %-11s %8u %4llu.%03llu",
+		   r->plan->subject[subject].name,
+		   bench_workload_name[name->workload], name->param,
+		   r->plan->n[size], div64_u64(count->moved, count->timers),
+		   div64_u64(count->moved * 1000, count->timers) % 1000);
+	seq_printf(m, " %8llu.%llu %8llu",
+		   div64_u64(count->late, count->fired),
+		   div64_u64(count->late * 10, count->fired) % 10,
+		   count->late_max);
+	bench_percent(m, div64_u64(count->part, count->fired));
+	bench_percent(m, count->part_max);
+	seq_putc(m, '\n');
+}
+
+/* Pieces of the table that are about time. */
+static unsigned int bench_table_rows(const struct bench_result *r)
+{
+	return 1 + BENCH_NR_ROWS * BENCH_NR_LAYOUTS * BENCH_NR_CACHES *
+	       (r->plan->subjects + 2);
+}
+
 /**
  * bench_table_lines() - how many pieces bench_table_line() knows
  * @r: the result
@@ -523,8 +694,7 @@ static void bench_table_subject(struct seq_file *m,
  */
 unsigned int bench_table_lines(const struct bench_result *r)
 {
-	return 1 + BENCH_NR_ROWS * BENCH_NR_LAYOUTS * BENCH_NR_CACHES *
-	       (r->plan->subjects + 2);
+	return bench_table_rows(r) + r->plan->subjects * BENCH_NR_ROWS + 1;
 }
 
 /**
@@ -541,6 +711,10 @@ void bench_table_line(struct seq_file *m, const struct bench_result *r,
 
 	if (!line) {
 		bench_table_intro(m, r);
+		return;
+	}
+	if (line >= bench_table_rows(r)) {
+		bench_table_count(m, r, line - bench_table_rows(r));
 		return;
 	}
 	line--;

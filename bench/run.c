@@ -35,6 +35,8 @@
 #define BENCH_COLD_OPS		2000U
 #define BENCH_COLD_PASSES	10U
 #define BENCH_COLD_ONCE		5
+/* So many calls of each row are timed one by one, for the longest of them. */
+#define BENCH_SINGLE		20000U
 
 #define BENCH_SEED		0x436f67776865656cULL
 
@@ -74,6 +76,8 @@ struct bench_run {
 	enum bench_layout layout;
 	enum bench_cache cache;
 	unsigned int group;
+	struct bench_count *count;	/* of a pass that is not timed */
+	bool single;		/* looking for the longest call: no figures */
 	struct bench_ctx ctx;
 	struct bench_sum sum[BENCH_NR_ROWS];
 };
@@ -162,6 +166,12 @@ static void bench_fault(struct bench_run *run, enum bench_row row,
 	sum->status = BENCH_ERROR;
 }
 
+static struct bench_cell *bench_here(struct bench_run *run, enum bench_row row)
+{
+	return bench_cell(run->result, run->subject, run->size, row,
+			  run->layout, run->cache);
+}
+
 static void bench_add(struct bench_run *run, enum bench_row row, bool within)
 {
 	struct bench_sum *sum = &run->sum[row];
@@ -182,6 +192,27 @@ static void bench_clear(struct bench_ctx *c)
 	c->hits = 0;
 }
 
+/* Before and after a loop of which only the longest call is of interest. */
+
+static void bench_single_begin(struct bench_run *run)
+{
+	struct bench_ctx *c = &run->ctx;
+
+	c->single = run->single ? BENCH_SINGLE : 0;
+	c->longest = 0;
+	if (run->single)
+		c->chunk = 1;
+}
+
+static void bench_single_end(struct bench_run *run, enum bench_row row)
+{
+	struct bench_cell *cell = bench_here(run, row);
+
+	cell->irqoff_ns = max_t(u64, cell->irqoff_ns,
+				div_u64(run->ctx.longest, 1000));
+	run->ctx.single = 0;
+}
+
 /* One timed pass over all timers. */
 static bool bench_pass(struct bench_run *run, enum bench_row row,
 		       bool (*loop)(struct bench_ctx *c), const u32 *args)
@@ -193,8 +224,12 @@ static bool bench_pass(struct bench_run *run, enum bench_row row,
 	c->args = args;
 	if (run->cache == BENCH_COLD)
 		bench_evict(run);
+	bench_single_begin(run);
 	within = loop(c);
-	bench_add(run, row, within);
+	if (run->single)
+		bench_single_end(run, row);
+	else
+		bench_add(run, row, within);
 	return within;
 }
 
@@ -215,8 +250,12 @@ static void bench_again(struct bench_run *run, enum bench_row row,
 		bench_clear(c);
 		if (cold)
 			bench_evict(run);
+		bench_single_begin(run);
 		loop(c, cold ? 1 : BENCH_OPS / BENCH_GROUPS);
-		bench_add(run, row, true);
+		if (run->single)
+			bench_single_end(run, row);
+		else
+			bench_add(run, row, true);
 		if (c->hits != c->done)
 			bench_fault(run, row, "operations that did their work",
 				    c->hits, c->done);
@@ -225,7 +264,7 @@ static void bench_again(struct bench_run *run, enum bench_row row,
 }
 
 /* Open the subject, or say in all those rows why not. */
-static bool bench_open(struct bench_run *run, enum bench_use use, u32 rows)
+static bool bench_open(struct bench_run *run, enum bench_use use, u64 rows)
 {
 	const struct bench_subject *subject = &run->plan->subject[run->subject];
 	struct bench_ctx *c = &run->ctx;
@@ -239,7 +278,8 @@ static bool bench_open(struct bench_run *run, enum bench_use use, u32 rows)
 		.order = run->order[run->layout],
 		.budget = bench_ms(run->plan->budget_ms),
 		.enough = bench_ms(BENCH_ENOUGH_MS),
-		.chunk = 16,
+		.chunk = BENCH_CHUNK_FIRST,
+		.count = run->count,
 	};
 	bench_fire = (struct bench_fire) {};
 	err = subject->ops->open(c, use);
@@ -249,7 +289,7 @@ static bool bench_open(struct bench_run *run, enum bench_use use, u32 rows)
 		return true;
 	}
 	for (row = 0; row < BENCH_NR_ROWS; row++) {
-		if (!(rows & BIT(row)))
+		if (!(rows & BIT_ULL(row)))
 			continue;
 		if (err == -EOPNOTSUPP)
 			run->sum[row].status = BENCH_NA;
@@ -284,6 +324,11 @@ static void bench_expect(struct bench_run *run, enum bench_row row, long hits)
 	if (run->ctx.hits != hits)
 		bench_fault(run, row, "timers found pending", run->ctx.hits,
 			    hits);
+}
+
+static bool bench_has_trait(const struct bench_subject *subject, u32 trait)
+{
+	return subject->kind && subject->kind->traits & trait;
 }
 
 /* One hot timer: nothing is scattered, nor cold. */
@@ -374,43 +419,78 @@ static bool bench_lazy(struct bench_run *run)
 	return ops->cancel(c);
 }
 
+/* Armed with slack, by a subject that reads it. */
+static bool bench_slack(struct bench_run *run)
+{
+	static const enum bench_row rows[] = {
+		ROW_ARM_SLACK_1, ROW_ARM_SLACK_12,
+	};
+	struct bench_ctx *c = &run->ctx;
+	const struct bench_ops *ops = c->subject->ops;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		c->slack = bench_row_name[rows[i]].slack;
+		if (!bench_pass(run, rows[i], ops->arm_slack, run->delay))
+			return false;
+		bench_expect(run, rows[i], 0);
+		if (!ops->cancel(c))
+			return false;
+	}
+	return true;
+}
+
 /* What a subject has no such operation for. */
-static void bench_not_there(struct bench_run *run, u32 rows)
+static void bench_not_there(struct bench_run *run, u64 rows)
 {
 	unsigned int row;
 
 	for (row = 0; row < BENCH_NR_ROWS; row++)
-		if (rows & BIT(row))
+		if (rows & BIT_ULL(row))
 			run->sum[row].status = BENCH_NA;
 }
 
-#define BENCH_ROWS_PAIR	(BIT(ROW_ARM_CANCEL) | BIT(ROW_ARM_CANCEL_LOCKED))
+#define BENCH_ROWS_SLACK (BIT_ULL(ROW_ARM_SLACK_1) | BIT_ULL(ROW_ARM_SLACK_12))
+#define BENCH_ROWS_PAIR	(BIT_ULL(ROW_ARM_CANCEL) | BIT_ULL(ROW_ARM_CANCEL_LOCKED))
 #define BENCH_ROWS_FORMS						\
-	(BIT(ROW_ARM_BATCH) | BIT(ROW_ARM_LOCKED) |			\
-	 BIT(ROW_REARM_LATER_BATCH) | BIT(ROW_REARM_LATER_LOCKED) |	\
-	 BIT(ROW_REARM_EARLIER_BATCH) | BIT(ROW_REARM_EARLIER_LOCKED) |	\
-	 BIT(ROW_CANCEL_BATCH) | BIT(ROW_CANCEL_LOCKED))
+	(BIT_ULL(ROW_ARM_BATCH) | BIT_ULL(ROW_ARM_LOCKED) |			\
+	 BIT_ULL(ROW_REARM_LATER_BATCH) | BIT_ULL(ROW_REARM_LATER_LOCKED) |	\
+	 BIT_ULL(ROW_REARM_EARLIER_BATCH) | BIT_ULL(ROW_REARM_EARLIER_LOCKED) |	\
+	 BIT_ULL(ROW_CANCEL_BATCH) | BIT_ULL(ROW_CANCEL_LOCKED))
 #define BENCH_ROWS_RUNNING						\
-	(BIT(ROW_ARM) | BIT(ROW_REARM_SAME) | BIT(ROW_REARM_LATER) |	\
-	 BIT(ROW_REARM_EARLIER) | BIT(ROW_NEXT) | BIT(ROW_CANCEL) |	\
-	 BENCH_ROWS_PAIR | BENCH_ROWS_FORMS | BIT(ROW_REARM_LATER_LAZY))
+	(BIT_ULL(ROW_ARM) | BIT_ULL(ROW_REARM_SAME) | BIT_ULL(ROW_REARM_LATER) |	\
+	 BIT_ULL(ROW_REARM_EARLIER) | BIT_ULL(ROW_NEXT) | BIT_ULL(ROW_CANCEL) |	\
+	 BENCH_ROWS_PAIR | BENCH_ROWS_FORMS | BENCH_ROWS_SLACK |	\
+	 BIT_ULL(ROW_REARM_LATER_LAZY))
+
+/* The same for each pass of each subject, as far as it goes. */
+static bool bench_once(struct bench_run *run, bool first)
+{
+	const struct bench_subject *subject = run->ctx.subject;
+
+	return bench_calls(run, first) &&
+	       (!subject->ops->arm_batch || bench_forms(run)) &&
+	       (!bench_has_trait(subject, WHEEL_LAZY) || bench_lazy(run)) &&
+	       (!bench_has_trait(subject, WHEEL_SLACK) || bench_slack(run));
+}
 
 /* `arm`, `rearm_*`, `cancel`, `next`, `arm_cancel` on a clock that runs. */
 static void bench_running(struct bench_run *run)
 {
 	const struct bench_subject *subject = &run->plan->subject[run->subject];
 	const struct bench_ops *ops = subject->ops;
-	const bool lazy = subject->kind && subject->kind->traits & WHEEL_LAZY;
 	struct bench_ctx *c = &run->ctx;
 	unsigned int pass, passes, row;
-	u32 absent = 0;
+	u64 absent = 0;
 
 	if (!bench_has_pair(run))
 		absent |= BENCH_ROWS_PAIR;
 	if (!ops->arm_batch)
 		absent |= BENCH_ROWS_FORMS;
-	if (!lazy)
-		absent |= BIT(ROW_REARM_LATER_LAZY);
+	if (!bench_has_trait(subject, WHEEL_LAZY))
+		absent |= BIT_ULL(ROW_REARM_LATER_LAZY);
+	if (!bench_has_trait(subject, WHEEL_SLACK))
+		absent |= BENCH_ROWS_SLACK;
 	bench_not_there(run, absent);
 	if (!bench_open(run, BENCH_RUNNING, BENCH_ROWS_RUNNING & ~absent))
 		return;
@@ -421,49 +501,69 @@ static void bench_running(struct bench_run *run)
 			     c->n, 1U);
 	for (pass = 0; pass < passes; pass++) {
 		run->group = pass * BENCH_GROUPS / passes;
-		if (!bench_calls(run, !pass) ||
-		    (ops->arm_batch && !bench_forms(run)) ||
-		    (lazy && !bench_lazy(run)))
+		if (!bench_once(run, !pass))
 			break;
 	}
 	run->group = 0;
+	if (!run->round && pass == passes) {
+		run->single = true;
+		bench_once(run, true);
+		run->single = false;
+	}
 	bench_check_fires(run, ROW_CANCEL, NULL);
 	/* What was not reached, for the budget was used up, is refused too. */
 	for (row = 0; row < BENCH_NR_ROWS; row++)
-		if (BENCH_ROWS_RUNNING & BIT(row) &&
+		if (BENCH_ROWS_RUNNING & BIT_ULL(row) &&
 		    run->sum[row].status == BENCH_NONE)
 			run->sum[row].status = BENCH_REFUSED;
 	ops->close(c);
 }
 
 /*
- * `expire_spread`, `expire_pileup` and `mixed`: arm everything, let the time
+ * `expire_spread`, `expire_pileup`, `expire_far` and `mixed`: arm everything, let the time
  * pass by which it is due with nothing firing, then fire it all at once.
  *
  * In `mixed` all four parts are timed: the arming, the cancelling and moving
  * of nine in ten, the firing of the tenth, and the cancelling of those that
  * were moved.
+ *
+ * With a cell, what expiry did and how long it held the lock is put there; then
+ * the time means nothing.
  */
 static void bench_window(struct bench_run *run, enum bench_row row,
-			 u64 *irqoff_ns)
+			 struct bench_cell *cell)
 {
 	const bool mixed = bench_row_name[row].workload == BENCH_MIXED;
 	const bool pileup = bench_row_name[row].workload == BENCH_EXPIRE_PILEUP;
+	const bool far = bench_row_name[row].workload == BENCH_EXPIRE_FAR;
+	const struct bench_subject *subject = &run->plan->subject[run->subject];
+	const u32 *slack = bench_row_name[row].slack;
 	const u32 *act = mixed ? run->act : run->zero;
 	struct bench_ctx *c = &run->ctx;
 	struct bench_sum *sum = &run->sum[row];
 	const struct bench_ops *ops;
 	bool within;
 
+	/* A clock that cannot be moved does not get that far. */
+	if ((slack && !bench_has_trait(subject, WHEEL_SLACK)) ||
+	    (far && !subject->ops->advance)) {
+		sum->status = BENCH_NA;
+		return;
+	}
+	run->count = cell ? &cell->count : NULL;
 	if (!bench_open(run, bench_row_name[row].form == BENCH_BATCH ?
-			BENCH_HANDING_OVER : BENCH_EXPIRING, BIT(row)))
+			BENCH_HANDING_OVER : BENCH_EXPIRING, BIT_ULL(row)))
 		return;
 	ops = c->subject->ops;
-	c->span = pileup ? 0 : BENCH_SPAN;
+	c->slack = slack;
+	c->span = pileup ? 0 : far ? BENCH_MIN_DELAY + BENCH_UNIFORM : BENCH_SPAN;
+	/* No kind, nor any slack here, is later than a quarter of the delay. */
+	c->late = BENCH_LATE + (far || slack ? c->span / 4 : 0);
 	bench_fire.target = mixed ? c->n - run->acted : c->n;
 	ops->hold(c);
-	within = bench_pass(run, row, ops->arm_at,
-			    pileup ? run->zero : run->spread[run->layout]);
+	within = bench_pass(run, row, slack ? ops->arm_at_slack : ops->arm_at,
+			    pileup ? run->zero : far ? run->delay :
+			    run->spread[run->layout]);
 	if (!within)
 		goto close;
 	if (mixed) {
@@ -486,12 +586,18 @@ static void bench_window(struct bench_run *run, enum bench_row row,
 	if (!within)
 		goto close;
 	bench_check_fires(run, row, act);
+	if (cell) {
+		cell->irqoff_ns = ops->irqoff(c);
+		ops->counted(c);
+		if (cell->count.broken)
+			bench_fault(run, row, "timers that fired too early or late",
+				    cell->count.broken, 0);
+	}
 	if (mixed && bench_pass(run, row, ops->act, run->retire))
 		bench_expect(run, row, run->retired);
-	if (irqoff_ns)
-		*irqoff_ns = ops->irqoff(c);
 close:
 	ops->close(c);
+	run->count = NULL;
 }
 
 /* `advance_empty`: all timers wait beyond the stretches that are crossed. */
@@ -516,7 +622,7 @@ static void bench_empty(struct bench_run *run)
 		return;
 	}
 	if (!bench_open(run, BENCH_EXPIRING,
-			BIT(ROW_EMPTY_TICK) | BIT(ROW_EMPTY_STRETCH)))
+			BIT_ULL(ROW_EMPTY_TICK) | BIT_ULL(ROW_EMPTY_STRETCH)))
 		return;
 	start = c->base;
 	c->base = start + BENCH_FAR;
@@ -542,6 +648,14 @@ static void bench_empty(struct bench_run *run)
 					    c->done);
 		}
 		run->group = 0;
+		if (run->round)
+			continue;
+		run->single = true;
+		bench_clear(c);
+		bench_single_begin(run);
+		ops->advance(c, BENCH_OPS / BENCH_GROUPS, stretch[i].ticks);
+		bench_single_end(run, stretch[i].row);
+		run->single = false;
 	}
 	bench_check_fires(run, ROW_EMPTY_STRETCH, NULL);
 close:
@@ -552,6 +666,8 @@ bool bench_in_plan(const struct bench_plan *plan, unsigned int n,
 		   enum bench_row row, enum bench_layout layout,
 		   enum bench_cache cache)
 {
+	if (plan->ordered && (layout != BENCH_ORDERED || cache != BENCH_WARM))
+		return false;
 	if (!plan->brief)
 		return true;
 	/* The best case and the worst. */
@@ -561,17 +677,12 @@ bool bench_in_plan(const struct bench_plan *plan, unsigned int n,
 	/* Only the largest n is worth seconds of waiting for jiffies. */
 	switch (bench_row_name[row].workload) {
 	case BENCH_EXPIRE_SPREAD:
+	case BENCH_EXPIRE_FAR:
 	case BENCH_MIXED:
 		return n == plan->n[plan->sizes - 1];
 	default:
 		return true;
 	}
-}
-
-static struct bench_cell *bench_here(struct bench_run *run, enum bench_row row)
-{
-	return bench_cell(run->result, run->subject, run->size, row,
-			  run->layout, run->cache);
 }
 
 static unsigned int *bench_refused(struct bench_run *run, enum bench_row row)
@@ -653,7 +764,9 @@ static void bench_block(struct bench_run *run)
 {
 	static const enum bench_row windows[] = {
 		ROW_SPREAD, ROW_SPREAD_BATCH, ROW_PILEUP, ROW_PILEUP_BATCH,
-		ROW_MIXED, ROW_MIXED_BATCH,
+		ROW_MIXED, ROW_MIXED_BATCH, ROW_FAR, ROW_SPREAD_SLACK_1,
+		ROW_SPREAD_SLACK_12, ROW_FAR_SLACK_1, ROW_FAR_SLACK_12,
+		ROW_FAR_SLACK_MIXED,
 	};
 	const struct bench_ops *ops = run->plan->subject[run->subject].ops;
 	bool wanted[BENCH_NR_ROWS];
@@ -670,7 +783,6 @@ static void bench_block(struct bench_run *run)
 	bench_record(run);
 	for (i = 0; i < ARRAY_SIZE(windows); i++) {
 		enum bench_row row = windows[i];
-		u64 irqoff = 0;
 
 		/* A pile-up need not wait. */
 		if (bench_row_name[row].workload != BENCH_EXPIRE_PILEUP &&
@@ -684,9 +796,8 @@ static void bench_block(struct bench_run *run)
 		 */
 		if (!run->round && ops->irqoff) {
 			ops->measure(true);
-			bench_window(run, row, &irqoff);
+			bench_window(run, row, bench_here(run, row));
 			ops->measure(false);
-			bench_here(run, row)->irqoff_ns = irqoff;
 			if (run->sum[row].status == BENCH_OK)
 				run->sum[row] = (struct bench_sum) {};
 		}

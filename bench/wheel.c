@@ -14,9 +14,64 @@
 
 #include "loops.h"
 
+/* A window that must be able to be given up is crossed in about so many. */
+#define BENCH_STEPS		4096U
+
 static void cog_fired(struct cogwheel_timer *timer)
 {
 	bench_fired(container_of(timer, struct bench_item, cog));
+}
+
+/* A slack in proportion to the delay. */
+static __always_inline u64 cog_slack(const struct bench_ctx *c, u32 arg)
+{
+	return (u64)arg * c->slack[arg % BENCH_SLACKS] >> BENCH_SLACK_SHIFT;
+}
+
+/*
+ * What is counted instead of timed: how late a timer fires, at @tick. Its delay
+ * is from the clock as it was armed, which was two ticks before the base of
+ * delays; see cog_hold().
+ */
+static struct bench_ctx *cog_counting;
+
+static void cog_count(struct bench_item *item, u64 tick)
+{
+	const struct bench_ctx *c = cog_counting;
+	struct bench_count *count = c->count;
+	u64 expires = item->cog.node.expires;
+	u64 late = tick - expires;
+	u64 part = div64_u64(late * BENCH_PARTS, expires - c->base + 2);
+	const u32 traits = c->subject->kind->traits;
+	u64 most = c->late;
+
+	if (c->slack)
+		most = cog_slack(c, expires - c->base);
+	else if (traits & (WHEEL_EXACT | WHEEL_SLACK))
+		most = 0;
+	count->fired++;
+	count->late += late;
+	count->late_max = max(count->late_max, late);
+	count->part += part;
+	count->part_max = max(count->part_max, part);
+	count->broken += late > most;
+	bench_fired(item);
+}
+
+static void cog_counted(struct cogwheel_timer *timer)
+{
+	cog_count(container_of(timer, struct bench_item, cog),
+		  cogwheel_now(cog_counting->cw));
+}
+
+static u64 cog_counted_batch(struct cogwheel_batch *batch)
+{
+	struct cogwheel_timer *timer;
+
+	while ((timer = cogwheel_batch_take(batch)))
+		cog_count(container_of(timer, struct bench_item, cog),
+			  batch->tick);
+	return U64_MAX;
 }
 
 /* The same for each timer, but taken over in batches. */
@@ -39,6 +94,15 @@ cog_arm(struct bench_ctx *c, struct bench_item *item, u32 arg)
 }
 
 BENCH_EACH(cog, arm)
+
+static __always_inline int
+cog_arm_slack(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_mod_slack(c->cw, &item->cog, cogwheel_due(c->cw, arg),
+				  cog_slack(c, arg));
+}
+
+BENCH_EACH(cog, arm_slack)
 
 static __always_inline int
 cog_rearm_same(struct bench_ctx *c, struct bench_item *item, u32 arg)
@@ -243,6 +307,15 @@ cog_arm_at(struct bench_ctx *c, struct bench_item *item, u32 arg)
 BENCH_EACH(cog, arm_at)
 
 static __always_inline int
+cog_arm_at_slack(struct bench_ctx *c, struct bench_item *item, u32 arg)
+{
+	return cogwheel_mod_slack(c->cw, &item->cog, c->base + arg,
+				  cog_slack(c, arg));
+}
+
+BENCH_EACH(cog, arm_at_slack)
+
+static __always_inline int
 cog_act(struct bench_ctx *c, struct bench_item *item, u32 arg)
 {
 	if (!arg)
@@ -266,10 +339,10 @@ static int cog_open(struct bench_ctx *c, enum bench_use use)
 
 	if (use != BENCH_RUNNING) {
 		config.clock = COGWHEEL_MANUAL;
-		config.start = get_jiffies_64();
+		config.start = c->count ? BENCH_START : get_jiffies_64();
 	}
 	if (use == BENCH_HANDING_OVER)
-		config.expire = cog_fired_batch;
+		config.expire = c->count ? cog_counted_batch : cog_fired_batch;
 	cw = cogwheel_create(&config);
 	if (IS_ERR(cw))
 		return PTR_ERR(cw);
@@ -280,11 +353,13 @@ static int cog_open(struct bench_ctx *c, enum bench_use use)
 	}
 	c->shift = bench_shift(cogwheel_timer_size(cw));
 	for (i = 0; i <= c->n; i++) {
-		cogwheel_timer_setup(&bench_item(c, i)->cog, cog_fired, 0);
+		cogwheel_timer_setup(&bench_item(c, i)->cog,
+				     c->count ? cog_counted : cog_fired, 0);
 		bench_item(c, i)->fires = 0;
 	}
 	c->cw = cw;
 	c->base = config.start;
+	cog_counting = c;
 	return 0;
 }
 
@@ -319,7 +394,8 @@ static void cog_ripen(struct bench_ctx *c)
 
 static bool cog_release(struct bench_ctx *c)
 {
-	u64 tick = c->base - 1, last = c->base + c->span + BENCH_LATE, reached;
+	u64 tick = c->base - 1, last = c->base + c->span + c->late, reached;
+	u64 step = 1 + c->span / BENCH_STEPS;
 
 	c->held = false;
 	local_bh_enable();
@@ -327,11 +403,11 @@ static bool cog_release(struct bench_ctx *c)
 		tick = last;
 	bench_watch_start(&bench_fire.watch);
 	/*
-	 * A kind that looks at every timer for each tick goes tick by tick, so
+	 * A kind that looks at every timer for each tick goes in small steps, so
 	 * that it can be given up: the calls are nothing beside that.
 	 */
-	for (; tick <= last; tick++) {
-		if (cogwheel_advance(c->cw, tick, &reached) ||
+	for (;; tick = min(tick + step, last)) {
+		if (cogwheel_advance(c->cw, tick, &reached) || tick == last ||
 		    bench_fire.fired >= bench_fire.target)
 			break;
 		if (bench_ps(bench_clock() - bench_fire.watch.clock) > c->budget)
@@ -354,6 +430,16 @@ static u64 cog_footprint(struct bench_ctx *c)
 	return stats.base_size + stats.pool_size;
 }
 
+static void cog_count_wheel(struct bench_ctx *c)
+{
+	struct cogwheel_stats stats;
+
+	cogwheel_stats(c->cw, &stats);
+	c->count->timers += c->n;
+	c->count->moved += stats.moved;
+	c->count->touched += stats.touched;
+}
+
 static u64 cog_irqoff(struct bench_ctx *c)
 {
 	struct cogwheel_stats stats;
@@ -366,6 +452,7 @@ const struct bench_ops bench_wheel_ops = {
 	.open		= cog_open,
 	.close		= cog_close,
 	.arm		= cog_each_arm,
+	.arm_slack	= cog_each_arm_slack,
 	.rearm_same	= cog_each_rearm_same,
 	.rearm_later	= cog_each_rearm_later,
 	.cancel		= cog_each_cancel,
@@ -381,6 +468,7 @@ const struct bench_ops bench_wheel_ops = {
 	.next		= cog_repeat_ask,
 	.advance	= cog_repeat_step,
 	.arm_at		= cog_each_arm_at,
+	.arm_at_slack	= cog_each_arm_at_slack,
 	.act		= cog_each_act,
 	.hold		= cog_hold,
 	.ripen		= cog_ripen,
@@ -389,4 +477,5 @@ const struct bench_ops bench_wheel_ops = {
 	.footprint	= cog_footprint,
 	.measure	= cogwheel_measure,
 	.irqoff		= cog_irqoff,
+	.counted	= cog_count_wheel,
 };
