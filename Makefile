@@ -9,7 +9,7 @@ DESTDIR	?=
 SECONDS	?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: modules tools try bench bench-user fuzz precision check check-debug lint install uninstall clean distclean help
+.PHONY: modules tools try bench bench-user fuzz precision scale check check-debug lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
 modules: ## build the modules for the kernel in KDIR (default: the running one)
@@ -27,6 +27,9 @@ try: ## in a guest: load the module, play a scenario, print a short benchmark
 
 bench: ## the whole benchmark, in a guest: a table, and build/bench.csv
 	@scripts/bench
+
+scale: ## do two CPUs do twice the work of one? in an emulated machine: build/scale.csv
+	@scripts/scale
 
 precision: ## measure how late timers fire, in a guest in virtual time: a plot, and build/precision.svg
 	@scripts/precision uml
