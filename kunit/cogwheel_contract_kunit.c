@@ -532,7 +532,7 @@ static void rig_advance(struct rig *rig, u64 to, unsigned int budget)
 {
 	struct wheel_batch *b = &rig->batch;
 	const struct model_timer *missed;
-	u64 before;
+	u64 before, moved;
 	bool done;
 
 	do {
@@ -541,10 +541,15 @@ static void rig_advance(struct rig *rig, u64 to, unsigned int budget)
 		b->looked = 0;
 		b->nr = 0;
 		before = rig->w->now;
+		moved = rig->w->moved;
 		done = rig->ops->advance(rig->w, to, b);
+		moved = rig->w->moved - moved;
 		rig_assert(rig, b->nr <= b->looked && b->looked <= budget,
 			   "%u handed over, %u looked at, of %u", b->nr,
 			   b->looked, budget);
+		rig_assert(rig, b->nr + moved <= b->looked,
+			   "%u handed over and %llu moved, %u looked at",
+			   b->nr, moved, b->looked);
 		rig_assert(rig, rig->w->now >= before && rig->w->now <= to,
 			   "the clock went from %llu, towards %llu", before, to);
 		rig_assert(rig, done || b->looked || rig->w->now != before,

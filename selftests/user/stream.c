@@ -398,7 +398,7 @@ static const char *step(struct stream *s, u64 to, unsigned int budget,
 			unsigned int *nr)
 {
 	struct wheel_batch batch;
-	u64 before = s->w->now;
+	u64 before = s->w->now, moved = s->w->moved;
 	unsigned int i, fired[WHEEL_BATCH];
 	const char *why;
 	int nr_timer;
@@ -416,6 +416,11 @@ static const char *step(struct stream *s, u64 to, unsigned int budget,
 	if (batch.nr > batch.looked || batch.looked > budget)
 		return wrong(s, "advance handed over %u of %u looked at, the budget being %u",
 			     batch.nr, batch.looked, budget);
+	/* The budget bounds how long a lock is held: it must count them all. */
+	moved = s->w->moved - moved;
+	if (batch.nr + moved > batch.looked)
+		return wrong(s, "advance handed over %u and moved %llu of %u looked at",
+			     batch.nr, moved, batch.looked);
 	if (s->w->now < before || s->w->now > to)
 		return wrong(s, "advance from %llu to %llu went to %llu",
 			     before, to, s->w->now);
