@@ -9,7 +9,7 @@ DESTDIR	?=
 SECONDS	?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: modules tools try bench bench-user fuzz precision scale check check-debug lint install uninstall clean distclean help
+.PHONY: modules tools try bench bench-user fuzz precision scale results check check-debug lint install uninstall clean distclean help
 .DEFAULT_GOAL := modules
 
 modules: ## build the modules for the kernel in KDIR (default: the running one)
@@ -33,6 +33,9 @@ scale: ## do two CPUs do twice the work of one? in an emulated machine: build/sc
 
 precision: ## measure how late timers fire, in a guest in virtual time: a plot, and build/precision.svg
 	@scripts/precision uml
+
+results: ## bench, with ten million timers and two CPUs too, into Documentation/results.txt: hours
+	@scripts/results
 
 bench-user: ## the kinds alone, in user space: no locks, no kernel
 	@scripts/setup tools

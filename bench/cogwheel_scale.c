@@ -69,8 +69,8 @@ static unsigned int cpus = 2;
 module_param(cpus, uint, 0444);
 MODULE_PARM_DESC(cpus, "most CPUs to use, no more than are online, 1 to 64");
 
-#define SCALE_MAX_CPUS		64
-#define SCALE_MAX_ROUNDS	25
+#define SCALE_MAX_CPUS		64U
+#define SCALE_MAX_ROUNDS	25U
 #define SCALE_SUBJECTS		(1 + WHEEL_NR_KINDS)
 /* Delays are uniform over 2^20 ticks, and long enough that nothing fires. */
 #define SCALE_UNIFORM		BIT(20)

@@ -753,8 +753,9 @@ static void bench_footprint(struct bench_run *run)
 	if (ops->arm_at(c)) {
 		bytes = ops->footprint(c);
 		for (row = 0; row < BENCH_NR_ROWS; row++)
+			/* Rounded up: it is not nothing, however many share it. */
 			bench_here(run, row)->bytes =
-				div_u64(bytes * 100, c->n);
+				DIV_ROUND_UP_ULL(bytes * 100, c->n);
 	}
 	ops->close(c);
 }
