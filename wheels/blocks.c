@@ -318,7 +318,7 @@ static noinline struct block *block_add(struct blocks *b, unsigned int index)
 }
 
 /* The last live entry of a block is gone. */
-static void block_emptied(struct blocks *b, struct block *block)
+static noinline void block_emptied(struct blocks *b, struct block *block)
 {
 	struct chain *chain = &b->slot[block->slot];
 
@@ -339,25 +339,40 @@ static void block_emptied(struct blocks *b, struct block *block)
 
 /* Entries. */
 
+/* Is there room for one more, without a new block? */
+static inline bool block_open(const struct block *block)
+{
+	return block && block->end < BLOCK_ENTRIES;
+}
+
+/* Add an entry to the last block of a slot, which has room. */
+static __always_inline void
+block_append(struct blocks *b, struct block *block, unsigned int level,
+	     unsigned int index, u64 key, u32 nr, struct wheel_row *row)
+{
+	struct block_entry *entry = &block->entry[block->end++];
+
+	entry->key = (u32)key;
+	entry->row = nr;
+	row->place = entry;
+	/* Where others wait, the bits are set. */
+	if (!block->live++)
+		digits_set(&b->digits, level, index);
+}
+
 /* Add an entry to a slot. False where there is no memory. */
 static __always_inline bool
 blocks_append(struct blocks *b, unsigned int level, unsigned int index,
 	      u64 key, u32 nr, struct wheel_row *row)
 {
 	struct block *block = b->slot[index].tail;
-	struct block_entry *entry;
 
-	if (unlikely(!block || block->end == BLOCK_ENTRIES)) {
+	if (unlikely(!block_open(block))) {
 		block = block_add(b, index);
 		if (unlikely(!block))
 			return false;
 	}
-	entry = &block->entry[block->end++];
-	block->live++;
-	entry->key = (u32)key;
-	entry->row = nr;
-	row->place = entry;
-	digits_set(&b->digits, level, index);
+	block_append(b, block, level, index, key, nr, row);
 	return true;
 }
 
@@ -382,24 +397,23 @@ static u64 blocks_refuse(struct blocks *b)
 	return WHEEL_NEVER;
 }
 
-u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
+/* The same, where a row, a block or a shelf must be found first. */
+static noinline u64 blocks_enqueue_slowly(struct blocks *b,
+					  struct wheel_node *node)
 {
-	struct blocks *b = to_blocks(w);
+	u64 now = b->wheel.now, first = WHEEL_NEVER;
 	u32 nr = rows_cache_get(&b->cache, b->rows);
 	struct wheel_row *row;
-	u64 first;
 	bool ok;
 
 	if (unlikely(nr == ROWS_NONE))
 		return blocks_refuse(b);
 	row = wheel_row(b->rows, nr);
-	if (likely(w->now != U64_MAX)) {
-		ok = blocks_add(b, w->now, wheel_fire_tick(w->now, node->expires),
+	if (likely(now != U64_MAX))
+		ok = blocks_add(b, now, wheel_fire_tick(now, node->expires),
 				nr, row, &first);
-	} else {
-		first = WHEEL_NEVER;
+	else
 		ok = blocks_append(b, LEVELS_MAX, BLOCKS_SLOTS - 1, 0, nr, row);
-	}
 	if (unlikely(!ok)) {
 		rows_cache_put(&b->cache, b->rows, nr);
 		return blocks_refuse(b);
@@ -409,13 +423,53 @@ u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
 	return first;
 }
 
+/* Whatever needs a call is left to others: no register must be saved here. */
+u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
+{
+	struct blocks *b = to_blocks(w);
+	u64 key = wheel_fire_tick(w->now, node->expires);
+	unsigned int level = digits_level(w->now, key);
+	unsigned int shift = level * WHEEL_LEVEL_BITS;
+	u64 digits = key >> shift;
+	unsigned int index = level * LEVEL_SLOTS + (digits & LEVEL_MASK);
+	struct block *block = b->slot[index].tail;
+	struct wheel_row *row;
+	u32 nr;
+
+	/* Where the clock has ended, the key is 0, and so is nothing else. */
+	if (unlikely(!key || !b->cache.nr || !block_open(block)))
+		return blocks_enqueue_slowly(b, node);
+	nr = b->cache.row[--b->cache.nr];
+	row = wheel_row(b->rows, nr);
+	block_append(b, block, level, index, key, nr, row);
+	row->node = node;
+	node->priv = nr;
+	return digits << shift;
+}
+
+static noinline void blocks_trim_dequeue(struct wheel *w,
+					 struct wheel_node *node)
+{
+	struct blocks *b = to_blocks(w);
+
+	rows_cache_trim(&b->cache, b->rows);
+	blocks_dequeue(w, node);
+}
+
 void blocks_dequeue(struct wheel *w, struct wheel_node *node)
 {
 	struct blocks *b = to_blocks(w);
-	struct block_entry *entry = wheel_row(b->rows, node->priv)->place;
-	struct block *block = block_of(entry);
+	u32 nr = node->priv;
+	struct block_entry *entry;
+	struct block *block;
 
-	rows_cache_put(&b->cache, b->rows, node->priv);
+	if (unlikely(b->cache.nr == ROWS_CACHED)) {
+		blocks_trim_dequeue(w, node);
+		return;
+	}
+	b->cache.row[b->cache.nr++] = nr;
+	entry = wheel_row(b->rows, nr)->place;
+	block = block_of(entry);
 	if (!--block->live) {
 		block_emptied(b, block);
 		return;
@@ -578,10 +632,17 @@ static inline void blocks_expire(struct wheel *w, struct wheel_batch *batch)
 		w->touched++;
 }
 
+static noinline bool blocks_pass(struct wheel *w, u64 to,
+				 struct wheel_batch *batch)
+{
+	return digits_pass(&to_blocks(w)->digits, w, to, batch, blocks_expire,
+			   blocks_cascade);
+}
+
 bool blocks_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 {
-	return digits_advance(&to_blocks(w)->digits, w, to, batch,
-			      blocks_expire, blocks_cascade);
+	return digits_quiet(&to_blocks(w)->digits, w, to) ||
+	       blocks_pass(w, to, batch);
 }
 
 /* Setting up, and looking at it. */

@@ -95,10 +95,17 @@ static inline bool cascading_cascade(struct wheel *w, unsigned int level,
 			      cascading_key);
 }
 
+static noinline bool cascading_pass(struct wheel *w, u64 to,
+				    struct wheel_batch *batch)
+{
+	return digits_pass(&to_cascading(w)->levels.digits, w, to, batch,
+			   cascading_expire, cascading_cascade);
+}
+
 bool cascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
 {
-	return digits_advance(&to_cascading(w)->levels.digits, w, to, batch,
-			      cascading_expire, cascading_cascade);
+	return digits_quiet(&to_cascading(w)->levels.digits, w, to) ||
+	       cascading_pass(w, to, batch);
 }
 
 static size_t cascading_size(const struct wheel_config *cfg)

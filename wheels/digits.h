@@ -50,6 +50,8 @@
  * @used: bit n is set where level n is in use
  * @partial: the level of which a slot is just being cascaded, 0 for none
  * @nr: number of levels
+ * @quiet: up to this tick, that one included, there is nothing to do. May be
+ *	too early; begins anew with each slot that comes into use
  * @occupied: bit s of word n is set where slot s of level n is in use; one
  *	more word for the shelf, which is one slot more, behind all levels, for
  *	what the clock can no longer reach
@@ -58,13 +60,19 @@ struct digits {
 	u64 used;
 	u32 partial;
 	u32 nr;
+	u64 quiet;
 	u64 occupied[LEVELS_MAX + 1];
 };
 
 /* The level that a key which is later than the clock belongs to. */
 static inline unsigned int digits_level(u64 now, u64 key)
 {
-	return __fls(key ^ now) / WHEEL_LEVEL_BITS;
+	unsigned int bit = __fls(key ^ now);
+
+	/* A division that is right for all bits there are, and shorter. */
+	if (WHEEL_LEVEL_BITS == 6)
+		return bit * 43 >> 8;
+	return bit / WHEEL_LEVEL_BITS;
 }
 
 static inline void digits_set(struct digits *d, unsigned int level,
@@ -72,6 +80,7 @@ static inline void digits_set(struct digits *d, unsigned int level,
 {
 	d->occupied[level] |= BIT_ULL(index & LEVEL_MASK);
 	d->used |= BIT_ULL(level);
+	d->quiet = 0;
 }
 
 static inline void digits_clear(struct digits *d, unsigned int index)
@@ -137,19 +146,30 @@ static inline bool digits_wait(const struct digits *d, u64 now)
 	return !d->partial && d->occupied[0] & BIT_ULL(now & LEVEL_MASK);
 }
 
+/* Move the clock to @to, where nothing is to be done until then. */
+static inline bool digits_quiet(const struct digits *d, struct wheel *w, u64 to)
+{
+	if (to > d->quiet)
+		return false;
+	w->now = to;
+	return true;
+}
+
 /*
- * The advance of a kind whose levels all cascade. @expire hands over the slot
+ * The advance of a kind whose levels all cascade, where it is not quiet or not
+ * known to be. The kind does not inline it: an empty tick is then spared what
+ * so large a function does first. @expire hands over the slot
  * of the tick that the clock shows, or a part of it; @cascade moves a slot of
  * a level down, into the span that begins at @first, and returns false where
  * the budget has stopped it. Both are compile-time constants: no call is made
  * through them.
  */
 static __always_inline bool
-digits_advance(struct digits *d, struct wheel *w, u64 to,
-	       struct wheel_batch *batch,
-	       void (*expire)(struct wheel *w, struct wheel_batch *batch),
-	       bool (*cascade)(struct wheel *w, unsigned int level, u64 first,
-			       struct wheel_batch *batch))
+digits_pass(struct digits *d, struct wheel *w, u64 to,
+	    struct wheel_batch *batch,
+	    void (*expire)(struct wheel *w, struct wheel_batch *batch),
+	    bool (*cascade)(struct wheel *w, unsigned int level, u64 first,
+			    struct wheel_batch *batch))
 {
 	unsigned int level;
 	u64 first;
@@ -163,6 +183,8 @@ digits_advance(struct digits *d, struct wheel *w, u64 to,
 		}
 		first = digits_next(d, w->now);
 		if (first == WHEEL_NEVER || first > to) {
+			/* The tick before it; for never, the last one of all. */
+			d->quiet = first - 1;
 			w->now = to;
 			return true;
 		}

@@ -63,6 +63,10 @@ static const struct fault faults[] = {
 		"c@481036337148 a@549755813783 b@549755813883",
 		"c@481036337149 a@549755813888 b@549755813888",
 	}, {
+		"armed for a stretch in which nothing was to be done",
+		100, "a+1000 >10 b+5 >100 -a >10 c+20 >100",
+		"b@115 c@240", "b@116 c@241",
+	}, {
 		"the slot under the cursor holds the farthest timer",
 		70, "a+4090 b+200 -b >4089 >1 >448",
 		"a@4160", "a@4608",
