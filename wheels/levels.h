@@ -16,10 +16,15 @@
 /**
  * struct levels - the levels, last in the structure that contains them
  * @digits: which slots are in use
+ * @scouted: the slot that is just being emptied, while a part of it waits
+ * @scout: how far a scout has come, who goes through it from its end; NULL
+ *	where there is none, or has met who empties it. A node, or the slot.
  * @slot: all slots, level after level, and after the last one the shelf
  */
 struct levels {
 	struct digits digits;
+	struct list_head *scouted;
+	struct wheel_node *scout;
 	struct list_head slot[];
 };
 
@@ -78,6 +83,8 @@ static inline void levels_del(struct levels *l, struct wheel_node *node)
 	bool last = node->entry.prev == next;
 
 	__list_del_entry(&node->entry);
+	if (unlikely(node == l->scout))
+		l->scout = NULL;
 	if (last)
 		digits_clear(&l->digits, next - l->slot);
 }
@@ -89,6 +96,50 @@ static inline struct wheel_node *levels_first(struct levels *l)
 		return NULL;
 	return list_first_entry(&l->slot[digits_first(&l->digits)],
 				struct wheel_node, entry);
+}
+
+/*
+ * A list of scattered nodes is a chain of cache misses, each of which must end
+ * before the next can begin. So who empties a long slot from its front sends a
+ * scout through it from its end: two misses at a time, until they meet, and
+ * what comes then is in the cache. A slot that is emptied at once has none.
+ */
+static inline struct list_head *scout_resume(const struct levels *l,
+					     const struct list_head *slot)
+{
+	return l->scouted == slot && l->scout ? &l->scout->entry : NULL;
+}
+
+/* Go on, @pos being taken out. False where they have met. */
+static __always_inline bool scout_step(struct list_head **scout,
+				       const struct list_head *pos)
+{
+	if (*scout == pos)
+		return false;
+	*scout = (*scout)->prev;
+	return *scout != pos;
+}
+
+/*
+ * What is in front of @pos has been taken out: cut it off, all at once, since
+ * nobody looks at its links again. True where nothing is left.
+ */
+static inline bool levels_cut(struct levels *l, struct list_head *slot,
+			      struct list_head *pos, struct list_head *scout)
+{
+	slot->next = pos;
+	pos->prev = slot;
+	if (pos == slot) {
+		l->scouted = NULL;
+		l->scout = NULL;
+		return true;
+	}
+	if (l->scouted != slot) {
+		l->scouted = slot;
+		scout = slot->prev;
+	}
+	l->scout = scout ? list_entry(scout, struct wheel_node, entry) : NULL;
+	return false;
 }
 
 /*
@@ -108,25 +159,32 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 	unsigned int index = level * LEVEL_SLOTS +
 			     (first >> shift & LEVEL_MASK);
 	struct list_head *slot = &l->slot[index];
-	struct wheel_node *node;
+	struct list_head *pos = slot->next;
+	struct list_head *scout = scout_resume(l, slot);
+	unsigned int left = batch->budget - batch->looked;
 	u64 wanted;
 
-	while (!list_empty(slot)) {
-		if (batch->looked == batch->budget) {
-			l->digits.partial = level;
-			return false;
-		}
-		node = list_first_entry(slot, struct wheel_node, entry);
-		prefetch(node->entry.next);
-		batch->looked++;
-		w->moved++;
-		__list_del_entry(&node->entry);
+	for (; left && pos != slot; left--) {
+		struct wheel_node *node =
+			list_entry(pos, struct wheel_node, entry);
+
+		if (scout && !scout_step(&scout, pos))
+			scout = NULL;
+		pos = pos->next;
+		prefetch(pos);
 		/* Differs from the clock below @level only: see rule 3. */
 		wanted = key(node, first);
 		if (wanted == first)
 			levels_append(l, 0, first & LEVEL_MASK, node);
 		else
 			levels_add(l, first, wanted, node);
+	}
+	left = batch->budget - batch->looked - left;
+	batch->looked += left;
+	w->moved += left;
+	if (!levels_cut(l, slot, pos, scout)) {
+		l->digits.partial = level;
+		return false;
 	}
 	digits_clear(&l->digits, index);
 	l->digits.partial = 0;
@@ -144,22 +202,29 @@ static inline void levels_expire(struct levels *l, struct wheel *w,
 	unsigned int index = w->now & LEVEL_MASK;
 	struct list_head *slot = &l->slot[index];
 	struct list_head *pos = slot->next;
+	struct list_head *scout = scout_resume(l, slot);
 	struct wheel_node **begin = &batch->node[batch->nr], **to = begin;
 	struct wheel_node **end = begin + (batch->budget - batch->looked);
 
+	while (scout) {
+		if (to == end)
+			break;
+		*to++ = list_entry(pos, struct wheel_node, entry);
+		if (!scout_step(&scout, pos))
+			scout = NULL;
+		pos = pos->next;
+	}
 	while (pos != slot) {
 		if (to == end)
 			break;
 		*to++ = list_entry(pos, struct wheel_node, entry);
 		pos = pos->next;
-		prefetch(pos->next);
 	}
+	/* Meanwhile, whoever gets the batch makes use of it. */
+	prefetch(pos->next);
 	batch->nr += to - begin;
 	batch->looked += to - begin;
-	/* Cut off all of them at once: nobody looks at their links again. */
-	slot->next = pos;
-	pos->prev = slot;
-	if (pos == slot) {
+	if (levels_cut(l, slot, pos, scout)) {
 		digits_clear(&l->digits, index);
 		w->touched++;
 	}

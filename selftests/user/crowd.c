@@ -17,6 +17,10 @@
 /* For kinds that look at each timer now and then. */
 #define CROWD_SCANNED	2000
 
+/* Timers that melt away, and after how many ticks. */
+#define MELTING		2000
+#define MELTS_AT	300
+
 struct shape {
 	const char *name;
 	u32 bits;	/* delays of so many, log-uniform */
@@ -145,9 +149,82 @@ static const char *crowd(struct crowd *c, const struct shape *shape, u64 seed,
 	return NULL;
 }
 
+static void arm_anew(struct crowd *c, unsigned int i, u64 due)
+{
+	c->node[i] = malloc(c->ops->node_size);
+	if (!c->node[i])
+		abort();
+	arm(c, i, due);
+}
+
+static void forget(struct crowd *c, unsigned int i)
+{
+	free(c->node[i]);
+	c->node[i] = NULL;
+}
+
+/*
+ * Empty one tick, and at each stop cancel some of what waits, arm others for
+ * the same tick, and free what is not queued: whatever a kind remembers of a
+ * slot that it has emptied halfway, it must not be one of these.
+ */
+static const char *melt(struct crowd *c, u64 seed, u64 start)
+{
+	struct source src = { .state = seed };
+	struct test_pool pool = { .timers = MELTING, .wheels = 1 };
+	struct wheel_config cfg = { .start = start };
+	const char *why = NULL;
+	struct wheel_batch batch;
+	unsigned int i;
+	bool done;
+
+	c->w = test_wheel_create(c->kind, &cfg, &pool);
+	c->node = calloc(MELTING, sizeof(*c->node));
+	if (!c->w || !c->node)
+		abort();
+	model_init(&c->m, c->ops->traits, cfg.levels, MELTING);
+	for (i = 0; i < MELTING; i++)
+		arm_anew(c, i, start + MELTS_AT);
+	do {
+		batch = (struct wheel_batch) { .budget = WHEEL_BATCH };
+		done = wheel_advance(c->kind, c->w, start + 2 * MELTS_AT, &batch);
+		for (i = 0; i < batch.nr && !why; i++) {
+			u32 id = batch.node[i]->owner;
+
+			why = model_fire(&c->m, id, c->w->now);
+			forget(c, id);
+		}
+		if (!why)
+			why = model_settle(&c->m, c->w->now, done);
+		for (i = 0; i < MELTING && !why && !done; i++) {
+			u32 dice = source_pick(&src, 100);
+
+			if (c->node[i] && dice < 8) {
+				wheel_dequeue(c->kind, c->w, c->node[i]);
+				model_cancel(&c->m, i);
+				forget(c, i);
+			} else if (!c->node[i] && dice < 2 &&
+				   c->w->now < start + MELTS_AT) {
+				arm_anew(c, i, start + MELTS_AT);
+			}
+		}
+		if (c->w->upkeep)
+			test_upkeep(c->w);
+	} while (!done && !why);
+	if (!why && c->m.nr)
+		why = "not all have fired";
+	if (why)
+		return why;
+	test_wheel_destroy(c->w);
+	test_pool_check(&pool);
+	model_destroy(&c->m);
+	free(c->node);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	const unsigned int tests = ARRAY_SIZE(shapes) * WHEEL_NR_KINDS;
+	const unsigned int tests = (ARRAY_SIZE(shapes) + 1) * WHEEL_NR_KINDS;
 	u64 seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	struct crowd c = {};
 	unsigned int i;
@@ -166,6 +243,11 @@ int main(int argc, char **argv)
 			tap_result(!why, "%s: a crowd, %s", c.ops->name,
 				   shapes[i].name);
 		}
+		why = melt(&c, seed, (1ULL << 36) - 77);
+		if (why)
+			printf("# at %llu: %s\n", c.w->now, why);
+		tap_result(!why, "%s: a slot melts away while it is emptied",
+			   c.ops->name);
 	}
 	return tap_exit(tests);
 }

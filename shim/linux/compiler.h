@@ -11,7 +11,8 @@
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 #define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "=r" (var) : "0" (var))
 
-#define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
+#define READ_ONCE(x) \
+	((__typeof__(x))*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, val) \
 	do { *(volatile __typeof__(x) *)&(x) = (val); } while (0)
 #define data_race(expr)	(expr)
