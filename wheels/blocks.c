@@ -26,9 +26,15 @@
  * overlap.
  *
  * To cancel a timer is to follow its row and to clear the entry's row number.
- * A dead entry points at nothing, and the row may serve another timer at once.
- * That is why there are no generations: they would have to tell the entry of
+ * A dead entry points at nothing, and the row may serve another timer from then
+ * on. That is why there are no generations: they would have to tell the entry of
  * an old use of a row from that of a new one, and could wrap.
+ *
+ * Timer, row and entry are three cache misses, each of which leads to the next
+ * one. So a cancelled timer is only noted by its row, which is fetched; when
+ * there are a few, their entries are fetched all at once and then cleared.
+ * Whoever looks at entries meanwhile has that done first. Of the timer, nothing
+ * is needed any more.
  *
  * Dead entries at either end of a block are dropped, and a block without live
  * ones is freed. In between, wherever five neighbours would fit into four, they
@@ -38,8 +44,9 @@
  * part in that.
  *
  * START_TIMER		O(1): one find-last-bit gives the level, then an append
- * STOP_TIMER		O(1): two steps to the entry; now and then up to five
- *			blocks are packed, four entries moved for each cancel
+ * STOP_TIMER		O(1): two steps to the entry, taken for 16 at once; now
+ *			and then up to five blocks are packed, four entries
+ *			moved for each cancel
  * PER_TICK_BOOKKEEPING	nothing for an empty tick; else what expires, and what
  *			cascades: a timer moves at most levels - 1 times
  * EXPIRY_PROCESSING	O(1) a timer
@@ -140,6 +147,8 @@ struct chain {
  * @pool: where blocks come from
  * @rows: the table of rows
  * @cache: spare rows
+ * @nr_leaving: cancelled timers whose entries are still there
+ * @leaving: their rows
  * @spare: empty blocks
  * @nr_spare: how many
  * @slot: the slots, level after level, and the shelf
@@ -152,6 +161,8 @@ struct blocks {
 	struct wheel_pool *pool;
 	struct wheel_rows *rows;
 	struct rows_cache cache;
+	u32 nr_leaving;
+	u32 leaving[ROWS_LEAVING];
 	struct block *spare;
 	u32 nr_spare;
 	struct chain slot[BLOCKS_SLOTS];
@@ -391,6 +402,56 @@ static __always_inline bool blocks_add(struct blocks *b, u64 now, u64 key,
 			     nr, row);
 }
 
+/* Take an entry out of its block. */
+static void blocks_remove(struct blocks *b, struct block_entry *entry)
+{
+	struct block *block = block_of(entry);
+
+	if (!--block->live) {
+		block_emptied(b, block);
+		return;
+	}
+	if (entry == &block->entry[block->end - 1]) {
+		while (block->entry[--block->end - 1].row == ROWS_NONE)
+			;
+	} else if (entry == &block->entry[block->begin]) {
+		while (block->entry[++block->begin].row == ROWS_NONE)
+			;
+	} else {
+		entry->row = ROWS_NONE;
+	}
+	if (block->next && !(block_room(block) % PACK_EVERY))
+		blocks_compact(b, block);
+}
+
+/*
+ * Take out the entries of timers that were cancelled. Their rows were fetched
+ * meanwhile; now the entries and the blocks are, of all at once.
+ */
+static noinline void blocks_leave(struct blocks *b)
+{
+	struct wheel_row *row[ROWS_LEAVING];
+	unsigned int i, nr = b->nr_leaving;
+
+	for (i = 0; i < nr; i++) {
+		row[i] = wheel_row(b->rows, b->leaving[i]);
+		prefetchw(row[i]->place);
+		prefetchw(block_of(row[i]->place));
+	}
+	/* What is packed meanwhile may move those that are still to come. */
+	for (i = 0; i < nr; i++)
+		blocks_remove(b, row[i]->place);
+	rows_cache_put_all(&b->cache, b->rows, b->leaving, nr);
+	b->nr_leaving = 0;
+}
+
+/* For whoever looks at entries, or at what is in use. */
+static inline void blocks_settle(struct blocks *b)
+{
+	if (b->nr_leaving)
+		blocks_leave(b);
+}
+
 static u64 blocks_refuse(struct blocks *b)
 {
 	b->wheel.refused = true;
@@ -402,10 +463,16 @@ static noinline u64 blocks_enqueue_slowly(struct blocks *b,
 					  struct wheel_node *node)
 {
 	u64 now = b->wheel.now, first = WHEEL_NEVER;
-	u32 nr = rows_cache_get(&b->cache, b->rows);
 	struct wheel_row *row;
 	bool ok;
+	u32 nr;
 
+	nr = rows_cache_get(&b->cache, b->rows);
+	if (unlikely(nr == ROWS_NONE)) {
+		/* Only some cancelled timer may still have one. */
+		blocks_settle(b);
+		nr = rows_cache_get(&b->cache, b->rows);
+	}
 	if (unlikely(nr == ROWS_NONE))
 		return blocks_refuse(b);
 	row = wheel_row(b->rows, nr);
@@ -447,49 +514,22 @@ u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
 	return digits << shift;
 }
 
-static noinline void blocks_trim_dequeue(struct wheel *w,
-					 struct wheel_node *node)
-{
-	struct blocks *b = to_blocks(w);
-
-	rows_cache_trim(&b->cache, b->rows);
-	blocks_dequeue(w, node);
-}
-
 void blocks_dequeue(struct wheel *w, struct wheel_node *node)
 {
 	struct blocks *b = to_blocks(w);
-	u32 nr = node->priv;
-	struct block_entry *entry;
-	struct block *block;
 
-	if (unlikely(b->cache.nr == ROWS_CACHED)) {
-		blocks_trim_dequeue(w, node);
-		return;
-	}
-	b->cache.row[b->cache.nr++] = nr;
-	entry = wheel_row(b->rows, nr)->place;
-	block = block_of(entry);
-	if (!--block->live) {
-		block_emptied(b, block);
-		return;
-	}
-	if (entry == &block->entry[block->end - 1]) {
-		while (block->entry[--block->end - 1].row == ROWS_NONE)
-			;
-	} else if (entry == &block->entry[block->begin]) {
-		while (block->entry[++block->begin].row == ROWS_NONE)
-			;
-	} else {
-		entry->row = ROWS_NONE;
-	}
-	if (block->next && !(block_room(block) % PACK_EVERY))
-		blocks_compact(b, block);
+	prefetchw(wheel_row(b->rows, node->priv));
+	b->leaving[b->nr_leaving++] = node->priv;
+	if (b->nr_leaving == ROWS_LEAVING)
+		blocks_leave(b);
 }
 
 u64 blocks_next(const struct wheel *w)
 {
-	return digits_next(&to_blocks(w)->digits, w->now);
+	struct blocks *b = to_blocks(w);
+
+	blocks_settle(b);
+	return digits_next(&b->digits, w->now);
 }
 
 void blocks_forward(struct wheel *w, u64 to)
@@ -635,7 +675,10 @@ static inline void blocks_expire(struct wheel *w, struct wheel_batch *batch)
 static noinline bool blocks_pass(struct wheel *w, u64 to,
 				 struct wheel_batch *batch)
 {
-	return digits_pass(&to_blocks(w)->digits, w, to, batch, blocks_expire,
+	struct blocks *b = to_blocks(w);
+
+	blocks_settle(b);
+	return digits_pass(&b->digits, w, to, batch, blocks_expire,
 			   blocks_cascade);
 }
 
@@ -667,6 +710,7 @@ static void blocks_destroy(struct wheel *w)
 	struct blocks *b = to_blocks(w);
 	unsigned int i;
 
+	blocks_settle(b);
 	rows_cache_empty(&b->cache, b->rows);
 	for (i = 0; i < BLOCKS_SLOTS; i++)
 		if (b->slot[i].head)
@@ -711,6 +755,7 @@ static struct wheel_node *blocks_first(struct wheel *w)
 	struct blocks *b = to_blocks(w);
 	struct block *block;
 
+	blocks_settle(b);
 	if (!b->digits.used)
 		return NULL;
 	block = b->slot[digits_first(&b->digits)].head;
@@ -759,6 +804,7 @@ static inline void blocks_show(const struct wheel *w, struct walk *walk,
 static unsigned int blocks_walk(const struct wheel *w, struct wheel_walk *pos,
 				struct wheel_item *items, unsigned int max)
 {
+	blocks_settle(to_blocks(w));
 	return walk_slots(w, pos, items, max, BLOCKS_SLOTS, walk_every,
 			  blocks_show);
 }

@@ -33,6 +33,9 @@ struct wheel_node;
 #define ROWS_CACHED	32
 #define ROWS_BATCH	16
 
+/* Rows that a wheel may have besides, being about to give them back. */
+#define ROWS_LEAVING	16
+
 /* Spare rows hang together in groups, to be taken with few cache misses. */
 #define ROWS_GROUP	4
 
@@ -122,7 +125,7 @@ void rows_cache_empty(struct rows_cache *cache, struct wheel_rows *rows);
 /* The rows that so many timers on so many wheels need. */
 static inline size_t wheel_rows_for(size_t nr, unsigned int wheels)
 {
-	return nr + (size_t)wheels * ROWS_CACHED;
+	return nr + (size_t)wheels * (ROWS_CACHED + ROWS_LEAVING);
 }
 
 static __always_inline struct wheel_row *row_on(struct wheel_row **page, u32 nr)

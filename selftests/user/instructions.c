@@ -334,6 +334,13 @@ static int run_valgrind(const char *self, const char *folder)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+static int skip(void)
+{
+	printf("TAP version 13\n");
+	printf("1..0 # SKIP no valgrind, here or when this was built\n");
+	return 0;
+}
+
 static void collect(const char *folder, u64 counts[][NR_WORKS])
 {
 	char label[64], wanted[64];
@@ -446,10 +453,8 @@ int main(int argc, char **argv)
 	status = run_valgrind(argv[0], folder);
 	if (status) {
 		clean_up(folder);
-		if (status == 127) {
-			printf("TAP version 13\n1..0 # SKIP no valgrind, here or when this was built\n");
-			return 0;
-		}
+		if (status == 127)
+			return skip();
 		printf("Bail out! valgrind has failed\n");
 		return 1;
 	}
