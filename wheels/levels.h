@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/prefetch.h>
 #include "digits.h"
+#include "scout.h"
 
 /**
  * struct levels - the levels, last in the structure that contains them
@@ -98,26 +99,11 @@ static inline struct wheel_node *levels_first(struct levels *l)
 				struct wheel_node, entry);
 }
 
-/*
- * A list of scattered nodes is a chain of cache misses, each of which must end
- * before the next can begin. So who empties a long slot from its front sends a
- * scout through it from its end: two misses at a time, until they meet, and
- * what comes then is in the cache. A slot that is emptied at once has none.
- */
+/* Where the scout of a slot has come to (scout.h), NULL if there is none. */
 static inline struct list_head *scout_resume(const struct levels *l,
 					     const struct list_head *slot)
 {
 	return l->scouted == slot && l->scout ? &l->scout->entry : NULL;
-}
-
-/* Go on, @pos being taken out. False where they have met. */
-static __always_inline bool scout_step(struct list_head **scout,
-				       const struct list_head *pos)
-{
-	if (*scout == pos)
-		return false;
-	*scout = (*scout)->prev;
-	return *scout != pos;
 }
 
 /*

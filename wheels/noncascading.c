@@ -49,6 +49,7 @@
 #include "exact.h"
 #include "kinds.h"
 #include "lists.h"
+#include "scout.h"
 
 #define NC_BITS		6
 #define NC_SLOTS	BIT(NC_BITS)
@@ -76,6 +77,8 @@ struct noncascading {
 	u32 used;			/* bit n: level n is in use */
 	u64 occupied[NC_LEVELS_MAX];
 	struct list_head list[NC_LISTS];
+	struct wheel_node *scout;	/* in the due list: see scout.h */
+	bool scouted;			/* a part of that list waits */
 	struct rb_root_cached far;	/* in the order of firing */
 };
 
@@ -248,6 +251,8 @@ void noncascading_dequeue(struct wheel *w, struct wheel_node *node)
 	next = node->entry.next;
 	last = node->entry.prev == next;
 	__list_del_entry(&node->entry);
+	if (unlikely(node == n->scout))
+		n->scout = NULL;
 	/* priv may name its slot while it is on the due list: ask the list. */
 	if (last && next - n->list < NC_DUE)
 		nc_clear(n, next - n->list);
@@ -311,6 +316,7 @@ static void nc_collect(struct noncascading *n)
 	u64 now = n->wheel.now;
 	int level;
 
+	n->scouted = false;
 	for (level = n->top; level >= 0; level--) {
 		u32 shift = level * NC_SHIFT;
 		u32 slot = (now >> shift) & NC_MASK;
@@ -329,27 +335,48 @@ static void nc_collect(struct noncascading *n)
 	}
 }
 
-/* Fire what is due, the far ones first. */
-static void nc_expire(struct noncascading *n, struct wheel_batch *batch)
+/* Fire far timers that are due. */
+static noinline void nc_expire_far(struct noncascading *n,
+				   struct wheel_batch *batch)
 {
-	struct list_head *due = &n->list[NC_DUE];
 	struct wheel_node *node;
 
-	while (unlikely(node = nc_far_first(n))) {
-		if (batch->looked == batch->budget ||
-		    nc_far_fires(node) > n->wheel.now)
-			break;
+	while ((node = nc_far_first(n)) && batch->looked < batch->budget &&
+	       nc_far_fires(node) <= n->wheel.now) {
 		rb_erase_cached(&node->tree.rb, &n->far);
 		batch->looked++;
 		batch->node[batch->nr++] = node;
 	}
-	while (!list_empty(due) && batch->looked < batch->budget) {
-		node = list_first_entry(due, struct wheel_node, entry);
-		prefetch(node->entry.next);
-		__list_del_entry(&node->entry);
-		batch->looked++;
-		batch->node[batch->nr++] = node;
+}
+
+/* Fire what is due, the far ones first. */
+static void nc_expire(struct noncascading *n, struct wheel_batch *batch)
+{
+	struct list_head *due = &n->list[NC_DUE];
+	struct list_head *pos = due->next;
+	struct list_head *scout = n->scout ? &n->scout->entry : NULL;
+
+	if (unlikely(nc_far_first(n)))
+		nc_expire_far(n, batch);
+	if (pos == due)
+		return;
+	for (; pos != due && batch->looked < batch->budget; batch->looked++) {
+		batch->node[batch->nr++] =
+			list_entry(pos, struct wheel_node, entry);
+		if (scout && !scout_step(&scout, pos))
+			scout = NULL;
+		pos = pos->next;
+		prefetch(pos);
 	}
+	/* Cut off all of them at once: nobody looks at their links again. */
+	due->next = pos;
+	pos->prev = due;
+	if (pos == due)
+		scout = NULL;
+	else if (!n->scouted)
+		scout = due->prev;
+	n->scouted = pos != due;
+	n->scout = scout ? list_entry(scout, struct wheel_node, entry) : NULL;
 }
 
 bool noncascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
