@@ -13,7 +13,7 @@
  *	cogwheel_cancel_sync(cw, &conn->timer);
  *	cogwheel_destroy(cw);
  *
- * It knows nothing of files or user memory: that is cogwheel_dev.c.
+ * It knows nothing of files or user memory: those are for cogwheel_dev*.c.
  */
 #ifndef _COGWHEEL_H
 #define _COGWHEEL_H
