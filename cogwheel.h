@@ -18,7 +18,9 @@
 #ifndef _COGWHEEL_H
 #define _COGWHEEL_H
 
+#include <linux/compiler.h>
 #include <linux/container_of.h>
+#include <linux/prefetch.h>
 #include <linux/types.h>
 #include "wheels/wheel.h"
 
@@ -221,6 +223,19 @@ static inline struct cogwheel_timer *
 cogwheel_node_timer(const struct wheel_node *node)
 {
 	return container_of(node, struct cogwheel_timer, node);
+}
+
+/**
+ * cogwheel_prefetch_next() - what moving or cancelling a timer will touch
+ * @timer: a timer, in whatever state; its memory should be cached already
+ *
+ * Most kinds link a node to its neighbours in the first two words that are
+ * theirs, and will write to these. With any other kind it does no harm.
+ */
+static inline void cogwheel_prefetch_next(const struct cogwheel_timer *timer)
+{
+	prefetchw(READ_ONCE(timer->node.entry.next));
+	prefetchw(READ_ONCE(timer->node.entry.prev));
 }
 
 const struct wheel_ops *cogwheel_kind(const struct cogwheel *cw);

@@ -187,8 +187,10 @@ bool event_consume(struct wheel_file *f, struct file_event *e,
 		cogwheel_mod_slack(f->cw, &t->timer, t->timer.node.expires +
 				   (copy->missed - p->missed) * p->period,
 				   p->slack);
-	if (last)
+	if (last) {
+		kmem_cache_free(periodic_cache, p);
 		file_timer_put(f, t);
+	}
 	return last;
 }
 
@@ -281,6 +283,7 @@ static void read_end(struct wheel_file *f, struct read_piece *piece,
 	/* The others were never away. */
 	for (; i < piece->nr; i++)
 		piece->event[i]->id &= ~ID_COPYING;
+	file_trim(f);
 	spin_unlock_bh(&f->lock);
 	if (gone)
 		cogwheel_unreserve(f->cw, gone);

@@ -8,6 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/prefetch.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -17,61 +18,27 @@
 #include "cogwheel_file.h"
 #include "cogwheel_ioctl.h"
 
-/* Find a timer whose event no reader is just copying; may drop the lock. */
-static struct file_timer *file_find(struct wheel_file *f, u64 handle)
-	__must_hold(&f->lock)
-{
-	struct file_timer *t;
-	int err;
-
-	for (;;) {
-		t = file_lookup(f, handle);
-		if (!t)
-			return ERR_PTR(-ENOENT);
-		if (!(timer_event(t)->id & ID_COPYING))
-			return t;
-		/* The reader will have the event, or will leave it queued. */
-		spin_unlock_bh(&f->lock);
-		err = mutex_lock_killable(&f->read_lock);
-		if (!err)
-			mutex_unlock(&f->read_lock);
-		spin_lock_bh(&f->lock);
-		if (err)
-			return ERR_PTR(-EINTR);
-	}
-}
-
-/* Take a free timer; may drop the lock. */
-static struct file_timer *file_take(struct wheel_file *f)
-	__must_hold(&f->lock)
-{
-	int err;
-
-	for (;;) {
-		if (f->timers >= READ_ONCE(max_timers))
-			return ERR_PTR(-ENOSPC);
-		if (!list_empty(&f->partial))
-			return file_timer_get(f);
-		spin_unlock_bh(&f->lock);
-		err = file_grow(f);
-		spin_lock_bh(&f->lock);
-		if (err)
-			return ERR_PTR(err);
-	}
-}
-
 /*
- * Operations, of a batch or single ones: prepared without a lock, carried out
- * in one hold of the file's lock, which is let go only to sleep.
+ * Operations, of a batch or single ones: prepared without a lock, then carried
+ * out in one hold of the file's lock and within that, of the facility's. Both
+ * are let go only for an operation that has to sleep.
+ *
+ * With the facility's lock held, interrupts are off: so until then the places
+ * of the timers are looked up and their memory is asked for, and afterwards
+ * memory is given back.
  */
 
-/* How many at a time: a hold of the lock, bottom halves off. */
-#define OPS_PIECE	64
+/* How many at a time. */
+#define OPS_PIECE	WHEEL_BATCH
+
+/* What an operation returns that has to sleep before it can be carried out. */
+#define OP_SLEEPS	1
 
 /**
  * struct ops_run - what the operations of one hold of the lock share
  * @f: the file
  * @cw: its facility
+ * @hold: of the facility's lock
  * @credit: timers that are reserved with the facility and not armed
  * @refused: why there is no more @credit
  * @from: due tick of a delay of 0
@@ -80,10 +47,22 @@ static struct file_timer *file_take(struct wheel_file *f)
 struct ops_run {
 	struct wheel_file *f;
 	struct cogwheel *cw;
+	struct cogwheel_hold hold;
 	size_t credit;
 	int refused;
 	u64 from;
 	u64 from_ns;
+};
+
+/**
+ * struct op_aux - what an operation needs besides its structure
+ * @periodic: before, what makes its timer periodic; afterwards, what is to be
+ *	freed once no lock is held
+ * @place: where the timer would be that it names
+ */
+struct op_aux {
+	struct file_periodic *periodic;
+	struct file_timer *place;
 };
 
 /* What can be said against an operation by itself. */
@@ -157,63 +136,112 @@ static void timer_set(struct file_timer *t, struct file_periodic *p,
 	RB_CLEAR_NODE(&p->again);
 }
 
+/* A timer for an arm, see op_timer(). */
+static int op_take(struct ops_run *run, struct file_timer **t)
+{
+	struct wheel_file *f = run->f;
+
+	if (!run->credit)
+		return run->refused;
+	if (f->timers >= READ_ONCE(max_timers))
+		return -ENOSPC;
+	if (list_empty(&f->partial))
+		return OP_SLEEPS;
+	*t = file_timer_get(f);
+	run->credit--;
+	return 0;
+}
+
 /*
- * The operation takes over *periodic, and leaves there what is to be freed once
- * the lock is dropped.
+ * The timer of an operation. Returns OP_SLEEPS where there is none that is
+ * free, or where a reader is just copying its event.
  */
+static int op_timer(struct ops_run *run, const struct cogwheel_op *op,
+		    const struct op_aux *aux, struct file_timer **t)
+{
+	if (op->op == COGWHEEL_OP_ARM && !(op->flags & COGWHEEL_ARM_MOVE))
+		return op_take(run, t);
+	*t = aux->place;
+	if (!*t || id_handle((*t)->id) != op->handle)
+		return -ENOENT;
+	return timer_event(*t)->id & ID_COPYING ? OP_SLEEPS : 0;
+}
+
 static int op_arm(struct ops_run *run, struct cogwheel_op *op,
-		  struct file_periodic **periodic)
-	__must_hold(&run->f->lock)
+		  struct op_aux *aux)
 {
 	bool move = op->flags & COGWHEEL_ARM_MOVE;
 	u64 period = op->period, slack = op->slack;
 	struct file_periodic *old = NULL;
-	struct wheel_file *f = run->f;
 	struct file_timer *t;
+	int ret;
 
-	if (!move && !run->credit)
-		return run->refused;
-	t = move ? file_find(f, op->handle) : file_take(f);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	if (!move)
-		run->credit--;
-
-	if (op->flags & COGWHEEL_ARM_NS) {
+	ret = op_timer(run, op, aux, &t);
+	if (ret)
+		return ret;
+	if (op->flags & COGWHEEL_ARM_NS && (period || slack)) {
 		period = cogwheel_clock_ns_to_ticks(run->cw, period);
 		slack = ticks_within(run->cw, slack);
 	}
-	op->result = move ? event_drop(f, t) : 0;
+	op->result = move ? event_drop(run->f, t) : 0;
 	if (t->id & ID_PERIODIC)
 		old = timer_periodic(t);
 	/* An event took the place of the timer, or its memory is new. */
 	if (!move || t->id & ID_FIRED)
 		cogwheel_timer_setup(&t->timer, NULL, 0);
-	timer_set(t, *periodic, op, period, slack);
-	*periodic = old;
+	timer_set(t, aux->periodic, op, period, slack);
+	aux->periodic = old;
 	op->handle = id_handle(t->id);
 	op->due = op_due(run, op);
-	if (cogwheel_mod_slack(run->cw, &t->timer, op->due, slack))
+	ret = cogwheel_mod_held(&run->hold, &t->timer, op->due, slack);
+	/* It is reserved, so it cannot be refused. */
+	WARN_ON_ONCE(ret < 0);
+	if (ret > 0)
 		op->result |= COGWHEEL_WAS_PENDING;
 	return 0;
 }
 
-static int op_cancel(struct ops_run *run, struct cogwheel_op *op)
-	__must_hold(&run->f->lock)
+static int op_cancel(struct ops_run *run, struct cogwheel_op *op,
+		     struct op_aux *aux)
 {
-	struct wheel_file *f = run->f;
-	struct file_timer *t = file_find(f, op->handle);
+	struct file_timer *t;
+	int ret = op_timer(run, op, aux, &t);
 
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	op->result = event_drop(f, t);
-	if (!(t->id & ID_FIRED) && cogwheel_cancel(run->cw, &t->timer))
+	if (ret)
+		return ret;
+	op->result = event_drop(run->f, t);
+	if (!(t->id & ID_FIRED) && cogwheel_cancel_held(&run->hold, &t->timer))
 		op->result |= COGWHEEL_WAS_PENDING;
 	op->due = 0;
-	file_timer_put(f, t);
+	if (t->id & ID_PERIODIC)
+		aux->periodic = timer_periodic(t);
+	file_timer_put(run->f, t);
 	/* An arm that follows can have its place. */
 	run->credit++;
 	return 0;
+}
+
+/*
+ * Sleep for what made an operation return OP_SLEEPS. Returns 0 where it can be
+ * tried again, or else its error.
+ */
+static int op_sleep(struct wheel_file *f, const struct cogwheel_op *op)
+	__must_hold(&f->lock)
+{
+	int err;
+
+	spin_unlock_bh(&f->lock);
+	if (op->op == COGWHEEL_OP_ARM && !(op->flags & COGWHEEL_ARM_MOVE)) {
+		err = file_grow(f);
+	} else if (mutex_lock_killable(&f->read_lock)) {
+		err = -EINTR;
+	} else {
+		/* The reader has the event, or has left it queued. */
+		mutex_unlock(&f->read_lock);
+		err = 0;
+	}
+	spin_lock_bh(&f->lock);
+	return err;
 }
 
 /* Timers that operations will arm are reserved, as many as there are. */
@@ -231,7 +259,7 @@ static void ops_reserve(struct ops_run *run, unsigned int arms)
 
 /* All that may sleep, and the look at the clock. */
 static void ops_prepare(struct ops_run *run, struct cogwheel_op *ops,
-			struct file_periodic **periodic, unsigned int nr)
+			struct op_aux *aux, unsigned int nr)
 {
 	bool any = false, ns = false;
 	unsigned int arms = 0, i;
@@ -239,16 +267,16 @@ static void ops_prepare(struct ops_run *run, struct cogwheel_op *ops,
 	for (i = 0; i < nr; i++) {
 		struct cogwheel_op *op = &ops[i];
 
-		periodic[i] = NULL;
+		aux[i].periodic = NULL;
 		op->error = op_check(run->f, op);
 		if (op->error || op->op != COGWHEEL_OP_ARM)
 			continue;
 		any = true;
 		ns |= op->flags & COGWHEEL_ARM_NS;
 		if (op->period) {
-			periodic[i] = kmem_cache_zalloc(periodic_cache,
-							GFP_KERNEL);
-			if (!periodic[i]) {
+			aux[i].periodic = kmem_cache_zalloc(periodic_cache,
+							    GFP_KERNEL);
+			if (!aux[i].periodic) {
 				op->error = -ENOMEM;
 				continue;
 			}
@@ -265,43 +293,90 @@ static void ops_prepare(struct ops_run *run, struct cogwheel_op *ops,
 }
 
 /*
+ * Look up what operations name. Timers may lie anywhere, and so may those next
+ * to them in the wheel: let the cache misses of a piece overlap.
+ */
+static void ops_find(struct wheel_file *f, const struct cogwheel_op *ops,
+		     struct op_aux *aux, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		aux[i].place = NULL;
+		if (!ops[i].handle || ops[i].error)
+			continue;
+		aux[i].place = file_place(f, ops[i].handle);
+		if (aux[i].place)
+			prefetchw(&aux[i].place->timer.node);
+	}
+	if (nr == 1)
+		return;
+	for (i = 0; i < nr; i++)
+		if (aux[i].place)
+			cogwheel_prefetch_next(&aux[i].place->timer);
+}
+
+/*
+ * Carry out operations until one has to sleep. Returns how many.
+ */
+static unsigned int ops_carry_out(struct ops_run *run, struct cogwheel_op *ops,
+				  struct op_aux *aux, unsigned int nr)
+{
+	unsigned int i;
+
+	ops_find(run->f, ops, aux, nr);
+	cogwheel_hold(run->cw, &run->hold);
+	for (i = 0; i < nr; i++) {
+		struct cogwheel_op *op = &ops[i];
+		int ret;
+
+		if (op->error)
+			continue;
+		ret = op->op == COGWHEEL_OP_ARM ? op_arm(run, op, &aux[i])
+						: op_cancel(run, op, &aux[i]);
+		if (ret == OP_SLEEPS)
+			break;
+		op->error = ret;
+	}
+	cogwheel_release(&run->hold);
+	file_trim(run->f);
+	return i;
+}
+
+/*
  * Carry out operations; each gets its error. Returns how many: all, unless a
  * fatal signal came.
  */
 static unsigned int file_run_ops(struct wheel_file *f, struct cogwheel *cw,
-				 struct cogwheel_op *ops,
-				 struct file_periodic **periodic,
+				 struct cogwheel_op *ops, struct op_aux *aux,
 				 unsigned int nr)
 {
 	struct ops_run run = { .f = f, .cw = cw };
-	unsigned int done, i;
+	unsigned int done = 0, i;
 
-	ops_prepare(&run, ops, periodic, nr);
+	ops_prepare(&run, ops, aux, nr);
 	spin_lock_bh(&f->lock);
-	for (done = 0; done < nr; done++) {
-		struct cogwheel_op *op = &ops[done];
-
-		if (op->error)
-			continue;
-		op->error = op->op == COGWHEEL_OP_ARM
-			    ? op_arm(&run, op, &periodic[done])
-			    : op_cancel(&run, op);
-		if (op->error == -EINTR)
+	for (;;) {
+		done += ops_carry_out(&run, ops + done, aux + done, nr - done);
+		if (done == nr)
+			break;
+		ops[done].error = op_sleep(f, &ops[done]);
+		if (ops[done].error == -EINTR)
 			break;
 	}
 	spin_unlock_bh(&f->lock);
 	if (run.credit)
 		cogwheel_unreserve(cw, run.credit);
 	for (i = 0; i < nr; i++)
-		if (periodic[i])
-			kmem_cache_free(periodic_cache, periodic[i]);
+		if (aux[i].periodic)
+			kmem_cache_free(periodic_cache, aux[i].periodic);
 	return done;
 }
 
 /* One operation. */
 static int file_run_op(struct wheel_file *f, struct cogwheel_op *op)
 {
-	struct file_periodic *periodic;
+	struct op_aux aux;
 	struct cogwheel *cw;
 	int err;
 
@@ -312,7 +387,7 @@ static int file_run_op(struct wheel_file *f, struct cogwheel_op *op)
 	cw = file_wheel(f);
 	if (IS_ERR(cw))
 		return PTR_ERR(cw);
-	file_run_ops(f, cw, op, &periodic, 1);
+	file_run_ops(f, cw, op, &aux, 1);
 	return op->error;
 }
 
@@ -357,7 +432,7 @@ int file_cancel(struct wheel_file *f, void *arg)
 /* A piece of a batch. */
 struct ops_piece {
 	struct cogwheel_op op[OPS_PIECE];
-	struct file_periodic *periodic[OPS_PIECE];
+	struct op_aux aux[OPS_PIECE];
 };
 
 static int ops_copy_in(struct ops_piece *piece, const void __user *from,
@@ -406,7 +481,7 @@ static int file_batch_piece(struct wheel_file *f, struct cogwheel *cw,
 		      at + (nr - 1) * size + offsetof(struct cogwheel_op, error),
 		      piece->op[nr - 1].error))
 		return -EFAULT;
-	done = file_run_ops(f, cw, piece->op, piece->periodic, nr);
+	done = file_run_ops(f, cw, piece->op, piece->aux, nr);
 	for (i = 0; i < done; i++)
 		batch->failed += piece->op[i].error != 0;
 	batch->done += done;

@@ -139,6 +139,7 @@ u32 ring_fill(struct wheel_file *f, u32 max)
 		room--;
 		moved++;
 	}
+	file_trim(f);
 	/* Pairs with the program's acquire. */
 	smp_store_release(&f->ring->tail, f->ring_tail);
 	WRITE_ONCE(f->ring->flags,

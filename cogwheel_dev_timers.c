@@ -67,15 +67,15 @@ static u64 file_generation(struct wheel_file *f)
 }
 
 /*
- * The timer that a handle from user space names, or NULL. Whatever number that
- * is, it leads to a place in a page of this file or to nothing.
+ * Where the timer would be that a handle from user space names, or NULL.
+ * Whatever number that is, it leads to a place in a page of this file or to
+ * nothing. The place stays one until file_trim(), or until the lock is dropped.
  */
-struct file_timer *file_lookup(struct wheel_file *f, u64 handle)
+struct file_timer *file_place(struct wheel_file *f, u64 handle)
 {
 	u32 index = handle >> ID_INDEX_SHIFT & (BIT(ID_INDEX_BITS) - 1);
 	u32 place = index & (BIT(PLACE_BITS) - 1);
 	struct timer_page *page;
-	struct file_timer *t;
 
 	lockdep_assert_held(&f->lock);
 	if (!(handle >> ID_GEN_SHIFT) || place >= f->per_page)
@@ -83,8 +83,7 @@ struct file_timer *file_lookup(struct wheel_file *f, u64 handle)
 	page = xa_load(&f->pages, index >> PLACE_BITS);
 	if (!page)
 		return NULL;
-	t = page_timer(f, page, array_index_nospec(place, f->per_page));
-	return id_handle(t->id) == handle ? t : NULL;
+	return page_timer(f, page, array_index_nospec(place, f->per_page));
 }
 
 /* Make sure that there was a free timer at some point in time. */
@@ -159,31 +158,43 @@ struct file_timer *file_timer_get(struct wheel_file *f)
 	return t;
 }
 
-/* The timer is neither armed nor is its event queued. */
+/*
+ * The timer is neither armed nor is its event queued, and what a periodic one
+ * needs beyond has been taken from it. Takes no lock; see file_trim().
+ */
 void file_timer_put(struct wheel_file *f, struct file_timer *t)
 {
 	struct timer_page *page = timer_page(t);
 
 	lockdep_assert_held(&f->lock);
-	if (t->id & ID_PERIODIC)
-		kmem_cache_free(periodic_cache, timer_periodic(t));
 	t->id = 0;
 	t->event.user = page->free;
 	if (page->free == NO_PLACE)
 		list_add(&page->partial, &f->partial);
 	page->free = ((u8 *)t - page->timers) / f->timer_bytes;
 	f->timers--;
-	if (--page->used)
-		return;
-	/* Keep one, so that a single timer does not make and free a page. */
-	if (f->empty) {
+	if (!--page->used) {
+		f->empty++;
+		list_move_tail(&page->partial, &f->partial);
+	}
+}
+
+/*
+ * Free the pages that have no timer in use; to be called after timers were put.
+ * Keeps one, so that a single timer does not make and free a page.
+ */
+void file_trim(struct wheel_file *f)
+{
+	struct timer_page *page;
+
+	lockdep_assert_held(&f->lock);
+	while (f->empty > 1) {
+		page = list_last_entry(&f->partial, struct timer_page, partial);
 		list_del(&page->partial);
+		f->empty--;
 		xa_erase_bh(&f->pages, page->number);
 		kfree(page);
 		user_uncharge(f->user, f->per_page);
-	} else {
-		f->empty++;
-		list_move_tail(&page->partial, &f->partial);
 	}
 }
 

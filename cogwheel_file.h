@@ -317,10 +317,11 @@ extern struct kmem_cache *periodic_cache;
 u32 timer_bytes(const struct wheel_ops *ops);
 u32 timers_per_page(u32 bytes);
 u32 timer_share(const struct wheel_ops *ops);
-struct file_timer *file_lookup(struct wheel_file *f, u64 handle);
+struct file_timer *file_place(struct wheel_file *f, u64 handle);
 int file_grow(struct wheel_file *f);
 struct file_timer *file_timer_get(struct wheel_file *f);
 void file_timer_put(struct wheel_file *f, struct file_timer *t);
+void file_trim(struct wheel_file *f);
 void file_free_page(struct wheel_file *f, struct timer_page *page);
 
 /* cogwheel_dev_ops.c */
