@@ -208,6 +208,49 @@ void file_settle(struct wheel_file *f)
 	cogwheel_unreserve(f->cw, gone);
 }
 
+/* The timer of a node; NULL for one that was cancelled or moved. */
+static struct file_timer *node_timer(const struct wheel_node *node)
+{
+	return node ? container_of(cogwheel_node_timer(node), struct file_timer,
+				   timer) : NULL;
+}
+
+/*
+ * One-shot timers that have fired, into the ring as long as there is room and
+ * nothing waits outside it. Returns how many of the nodes are done with.
+ */
+static unsigned int expire_to_ring(struct wheel_file *f,
+				   struct wheel_node *const *node,
+				   unsigned int nr, u64 tick, bool *event)
+{
+	u32 room = min(ring_room(f), f->ring_quota), left = room;
+	unsigned int i;
+
+	if (!list_empty(&f->events))
+		return 0;
+	for (i = 0; i < nr && left; i++) {
+		struct file_timer *t = node_timer(node[i]);
+
+		if (!t)
+			continue;
+		if (t->id & ID_PERIODIC)
+			break;
+		*ring_next(f) = (struct cogwheel_event) {
+			.user = t->timer.user,
+			.handle = t->id,
+			.due = t->timer.node.expires,
+			.fired = tick,
+			.flags = COGWHEEL_EVENT_LAST,
+		};
+		file_timer_put(f, t);
+		left--;
+	}
+	f->gone += room - left;
+	f->ring_quota -= room - left;
+	*event = room != left;
+	return i;
+}
+
 /*
  * Timers have fired. In softirq, or with bottom halves off for a manual clock,
  * and no lock of the facility held; a batch is small, so the lock is not held
@@ -216,14 +259,20 @@ void file_settle(struct wheel_file *f)
 u64 file_expire(struct cogwheel_batch *batch)
 {
 	struct wheel_file *f = batch->data;
-	struct cogwheel_timer *timer;
-	struct file_timer *t;
+	struct wheel_node *const *node;
+	unsigned int nr, i = 0;
 	bool event = false;
 	u64 limit;
 
 	spin_lock_bh(&f->lock);
-	while ((timer = cogwheel_batch_take(batch))) {
-		t = container_of(timer, struct file_timer, timer);
+	node = cogwheel_batch_take_all(batch, &nr);
+	if (f->ring)
+		i = expire_to_ring(f, node, nr, batch->tick, &event);
+	for (; i < nr; i++) {
+		struct file_timer *t = node_timer(node[i]);
+
+		if (!t)
+			continue;
 		if (t->id & ID_PERIODIC) {
 			event |= fire_periodic(f, t, batch->tick);
 		} else {

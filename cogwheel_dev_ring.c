@@ -101,17 +101,29 @@ static u32 ring_used(const struct wheel_file *f)
 	return f->ring_tail - smp_load_acquire(&f->ring->head);
 }
 
-static u32 ring_room(const struct wheel_file *f)
+/* How many more events it can take. */
+u32 ring_room(const struct wheel_file *f)
 {
 	u32 used = ring_used(f);
 
 	return used < f->ring_entries ? f->ring_entries - used : 0;
 }
 
+/*
+ * Where the next event goes. To be written only: the memory is the program's
+ * as well. The program learns of it by the next ring_fill().
+ */
+struct cogwheel_event *ring_next(struct wheel_file *f)
+{
+	struct cogwheel_event *events = (void *)f->ring + RING_OFFSET;
+
+	lockdep_assert_held(&f->lock);
+	return &events[f->ring_tail++ & (f->ring_entries - 1)];
+}
+
 /* Move up to @max events from the queue to the ring; returns how many. */
 u32 ring_fill(struct wheel_file *f, u32 max)
 {
-	struct cogwheel_event *events = (void *)f->ring + RING_OFFSET;
 	u32 room = 0, moved = 0;
 	struct file_event *e;
 	bool told = false;
@@ -134,7 +146,7 @@ u32 ring_fill(struct wheel_file *f, u32 max)
 			break;
 		e = list_first_entry(&f->events, struct file_event, entry);
 		event_copy(f, e, &copy);
-		events[f->ring_tail++ & (f->ring_entries - 1)] = copy;
+		*ring_next(f) = copy;
 		f->gone += event_consume(f, e, &copy);
 		room--;
 		moved++;

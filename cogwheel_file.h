@@ -347,6 +347,8 @@ int file_fasync(int fd, struct file *file, int on);
 int ring_create(struct wheel_file *f, u32 entries);
 void ring_free(struct wheel_file *f);
 bool file_has_ring(const struct wheel_file *f);
+u32 ring_room(const struct wheel_file *f);
+struct cogwheel_event *ring_next(struct wheel_file *f);
 u32 ring_fill(struct wheel_file *f, u32 max);
 u32 ring_refill(struct wheel_file *f, u64 *waiting);
 int file_ring(struct wheel_file *f, void *arg);
