@@ -10,8 +10,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <linux/userfaultfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "device.h"
@@ -603,6 +605,132 @@ TEST_F(batch, eintr_killed)
 	EXPECT_EQ(k->b.done, k->b.failed);
 	for (i = 0; i < k->b.done; i++)
 		ASSERT_EQ(-EINVAL, k->op[i].error);
+	munmap(k, size);
+}
+
+/* What a process that is stuck in read() shares with the test. */
+struct stuck {
+	int fd;
+	int copying;
+	int none;		/* there is no such memory to be had */
+	int err;
+};
+
+static void *read_to(void *to)
+{
+	struct stuck *s = to;
+	long page = sysconf(_SC_PAGESIZE);
+
+	return (void *)read(s->fd, (char *)s + page,
+			    sizeof(struct cogwheel_event));
+}
+
+/*
+ * Reads to memory that does not come, until it is killed: its event is being
+ * copied all that time. @s is a page, which is shared, and before a private one.
+ */
+static void get_stuck(struct stuck *s)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)s + page, page },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffd_msg msg;
+	pthread_t thread;
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	s->none = uffd < 0;
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) ||
+	    ioctl(uffd, UFFDIO_REGISTER, &reg)) {
+		__atomic_store_n(&s->err, errno, __ATOMIC_SEQ_CST);
+		_exit(1);
+	}
+	pthread_create(&thread, NULL, read_to, s);
+	if (read(uffd, &msg, sizeof(msg)) == sizeof(msg))
+		__atomic_store_n(&s->copying, 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
+}
+
+/*
+ * Killed between two entries that are carried out together, while the second
+ * one waits for a reader: done is exact, and so are the results.
+ */
+TEST_F(batch, eintr_killed_within_a_piece)
+{
+	enum { NR = 40, AT = 17 };
+	long page = sysconf(_SC_PAGESIZE);
+	size_t size = sizeof(struct killed) + NR * sizeof(struct cogwheel_op);
+	struct killed *k = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__u64 end = mono_ns() + DEADLINE_MS * 1000000ULL;
+	struct cogwheel_event e;
+	int status, i;
+	struct stuck *s;
+	pid_t pid[2];
+
+	ASSERT_NE(MAP_FAILED, k);
+	ASSERT_NE(MAP_FAILED, pages);
+	s = mmap(pages, page, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	ASSERT_EQ(pages, (void *)s);
+	s->fd = self->fd;
+	ASSERT_EQ(0, dev_advance_by(self->fd, 500));
+	pid[0] = fork();
+	ASSERT_GE(pid[0], 0);
+	if (!pid[0]) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		get_stuck(s);
+	}
+	while (!__atomic_load_n(&s->copying, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&s->err, __ATOMIC_SEQ_CST))
+		sched_yield();
+	if (s->none)
+		SKIP(return, "no userfaultfd");
+	ASSERT_EQ(0, s->err);
+
+	for (i = 0; i < NR; i++)
+		k->op[i] = (struct cogwheel_op) { .when = 9, .error = 12345 };
+	k->op[AT] = (struct cogwheel_op) {
+		.op = COGWHEEL_OP_CANCEL, .handle = self->handle, .error = 12345,
+	};
+	pid[1] = fork();
+	ASSERT_GE(pid[1], 0);
+	if (!pid[1]) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		k->b = (struct cogwheel_ioc_batch) {
+			.ops = (uintptr_t)k->op, .count = NR,
+			.op_size = sizeof(k->op[0]), .done = ~0ULL,
+		};
+		CALL(self->fd, COGWHEEL_IOC_BATCH, &k->b);
+		_exit(1);
+	}
+	while (timers(self->fd) < 1 + AT && mono_ns() < end)
+		sched_yield();
+	EXPECT_EQ(1 + AT, timers(self->fd));
+	ASSERT_EQ(0, kill(pid[1], SIGKILL));
+	ASSERT_EQ(pid[1], waitpid(pid[1], &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(AT, k->b.done);
+	EXPECT_EQ(0, k->b.failed);
+	for (i = 0; i < NR; i++) {
+		EXPECT_EQ(i < AT ? 0 : 12345, k->op[i].error);
+		if (i < AT)
+			EXPECT_EQ(COGWHEEL_WAS_PENDING,
+				  dev_cancel(self->fd, k->op[i].handle));
+	}
+
+	/* The reader did not get it, so it is there still. */
+	ASSERT_EQ(0, kill(pid[0], SIGKILL));
+	ASSERT_EQ(pid[0], waitpid(pid[0], &status, 0));
+	EXPECT_EQ(1, timers(self->fd));
+	ASSERT_EQ(1, dev_read(self->fd, &e, 1));
+	EXPECT_EQ(self->handle, e.handle);
+	munmap(pages, 2 * page);
 	munmap(k, size);
 }
 
