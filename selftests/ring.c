@@ -344,6 +344,115 @@ TEST_F(ring, periodic)
 	EXPECT_EQ(10 * (ENTRIES + 2), e[0].due);
 }
 
+/* What goes straight to the ring and what does not, in one order. */
+TEST_F(ring, periodic_between_others)
+{
+	struct cogwheel_event e[ENTRIES];
+	struct cogwheel_ioc_ring r;
+	int i, pass, n = 0;
+
+	for (pass = 0; pass < 2; pass++) {
+		/* One more than there is room for. */
+		for (i = 0; i < ENTRIES + 1; i++) {
+			struct cogwheel_ioc_arm arm = {
+				.when = 5, .period = i % 3 == 2 ? 1000 : 0,
+				.user = i,
+			};
+
+			ASSERT_EQ(0, dev_arm(self->fd, &arm));
+		}
+		ASSERT_EQ(0, dev_advance_by(self->fd, 5));
+		ASSERT_EQ(ENTRIES, take(self->ring, e, ENTRIES));
+		for (i = 0; i < ENTRIES; i++) {
+			ASSERT_EQ(i, e[i].user);
+			EXPECT_EQ(i % 3 == 2 ? 0 : COGWHEEL_EVENT_LAST,
+				  e[i].flags);
+			if (i % 3 == 2)
+				n += dev_cancel(self->fd, e[i].handle) ==
+				     COGWHEEL_WAS_PENDING;
+		}
+		EXPECT_TRUE(more(self->ring));
+		ASSERT_EQ(0, refill(self->fd, &r));
+		EXPECT_EQ(1, r.ready);
+		ASSERT_EQ(1, take(self->ring, e, ENTRIES));
+		EXPECT_EQ(ENTRIES, e[0].user);
+		n += dev_cancel(self->fd, e[0].handle) == COGWHEEL_WAS_PENDING;
+	}
+	EXPECT_EQ(2 * (ENTRIES + 1) / 3, n);
+}
+
+/* No call in between: as many as it holds come, and then it says so. */
+TEST_F(ring, no_more_than_was_asked_for)
+{
+	struct cogwheel_ioc_ring r;
+	struct cogwheel_event e;
+	int i;
+
+	for (i = 0; i < ENTRIES; i++) {
+		ASSERT_FALSE(more(self->ring));
+		ASSERT_EQ(0, fire(self->fd, 1, i));
+		ASSERT_EQ(1, take(self->ring, &e, 1));
+		EXPECT_EQ(i, e.user);
+	}
+	ASSERT_EQ(0, fire(self->fd, 1, i));
+	EXPECT_TRUE(more(self->ring));
+	EXPECT_EQ(0, take(self->ring, &e, 1));
+	ASSERT_EQ(0, refill(self->fd, &r));
+	EXPECT_EQ(1, r.ready);
+	ASSERT_EQ(1, take(self->ring, &e, 1));
+	EXPECT_EQ(ENTRIES, e.user);
+	EXPECT_FALSE(more(self->ring));
+}
+
+/* Kinds that take only so many: those that came through the ring are gone. */
+TEST_F(ring, of_kinds_that_take_only_so_many)
+{
+	enum { LARGE = 32768 };
+	struct cogwheel_ioc_kind k = { };
+	static struct cogwheel_op op[LARGE];
+	static struct cogwheel_event e[LARGE];
+	int fd, round, kinds = 0;
+	__u32 i;
+
+	for (; !CALL(self->fd, COGWHEEL_IOC_KIND, &k); k.index++) {
+		struct cogwheel_ioc_setup s = {
+			.clock = COGWHEEL_CLOCK_MANUAL, .ring = LARGE,
+		};
+		struct cogwheel_ring *ring;
+
+		if (!k.max_timers || k.max_timers > LARGE ||
+		    !kind_is_wanted(k.name))
+			continue;
+		kinds++;
+		strcpy(s.kind, k.name);
+		fd = dev_open(0);
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, CALL(fd, COGWHEEL_IOC_SETUP, &s));
+		ring = map(fd, LARGE);
+		ASSERT_NE(MAP_FAILED, ring);
+		for (round = 0; round < 3; round++) {
+			struct cogwheel_ioc_batch b = {
+				.ops = (uintptr_t)op, .op_size = sizeof(op[0]),
+				.count = k.max_timers,
+			};
+			struct cogwheel_ioc_ring r;
+
+			memset(op, 0, sizeof(op));
+			for (i = 0; i < k.max_timers; i++)
+				op[i].when = 1;
+			ASSERT_EQ(0, CALL(fd, COGWHEEL_IOC_BATCH, &b));
+			ASSERT_EQ(0, b.failed);
+			ASSERT_EQ(0, dev_advance_by(fd, 1));
+			ASSERT_EQ(k.max_timers, take(ring, e, LARGE));
+			ASSERT_EQ(0, refill(fd, &r));
+		}
+		munmap(ring, COGWHEEL_RING_SIZE(LARGE));
+		close(fd);
+	}
+	if (!kinds)
+		SKIP(return, "there are none");
+}
+
 /* On a running clock: no more is done than was asked for, nothing is lost. */
 TEST_F(ring, a_period_is_no_attack)
 {
@@ -581,6 +690,236 @@ TEST_F(ring, outlives_the_descriptor)
 	munmap(ring, COGWHEEL_RING_SIZE(4));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
+}
+
+/* What exec leaves: this program's main is not the first thing that it does. */
+#define AFTER_EXEC	"COGWHEEL_AFTER_EXEC"
+
+static int after_exec(int fd, char *how)
+{
+	__u64 end = mono_ns() + DEADLINE_MS * 1000000ULL;
+	struct cogwheel_ring *ring;
+	struct cogwheel_event e;
+	char byte;
+	int n = 0;
+
+	/* Nothing of the file is left: tell, and stay. */
+	if (how[0] == 'c')
+		return fcntl(fd, F_GETFD) >= 0 || errno != EBADF ||
+		       write(1, "x", 1) != 1 || read(0, &byte, 1) != 0;
+	ring = map(fd, ENTRIES);
+	if (ring == MAP_FAILED || ring->head != 1)
+		return 2;
+	while (!n && mono_ns() < end)
+		n = take(ring, &e, 1);
+	if (n != 1 || e.user != 8)
+		return 3;
+	/* It is a file like any other: what is armed now comes, too. */
+	if (!dev_in(fd, 3, 9) || !dev_in(fd, 1000000, 10))
+		return 4;
+	for (n = 0; !n && mono_ns() < end;)
+		n = take(ring, &e, 1);
+	return n == 1 && e.user == 9 ? 0 : 5;
+}
+
+__attribute__((constructor)) static void maybe_after_exec(void)
+{
+	char *how = getenv(AFTER_EXEC);
+
+	if (how)
+		_exit(after_exec(atoi(how + 1), how));
+}
+
+/* Exec unmaps the ring; the new program maps it, and goes on where it was. */
+TEST_F(ring, exec_goes_on)
+{
+	struct cogwheel_ring *ring;
+	struct cogwheel_event e;
+	int fd = dev_open(0), status, n = 0;
+	char how[32];
+	pid_t pid;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 1000000, ENTRIES));
+	ring = map(fd, ENTRIES);
+	ASSERT_NE(MAP_FAILED, ring);
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		if (!dev_in(fd, 0, 7) || !dev_in(fd, 50, 8))
+			_exit(10);
+		while (!n)
+			n = take(ring, &e, 1);
+		snprintf(how, sizeof(how), "k%d", fd);
+		setenv(AFTER_EXEC, how, 1);
+		fcntl(fd, F_SETFD, 0);
+		execl("/proc/self/exe", "ring", NULL);
+		_exit(127);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	munmap(ring, COGWHEEL_RING_SIZE(ENTRIES));
+	close(fd);
+}
+
+static __u64 user_timers(int fd)
+{
+	struct cogwheel_ioc_info info = { };
+
+	return CALL(fd, COGWHEEL_IOC_INFO, &info) ? 0 : info.user_timers;
+}
+
+/* With O_CLOEXEC the mapping was the last that held the file: all is freed. */
+TEST_F(ring, exec_lets_go)
+{
+	__u64 before = user_timers(self->fd);
+	int in[2], out[2], status, fd, i;
+	char how[32], byte;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(in));
+	ASSERT_EQ(0, pipe(out));
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		close(in[1]);
+		fd = dev_open(0);
+		if (fd < 0 || setup(fd, COGWHEEL_CLOCK_MONOTONIC, 0, ENTRIES) ||
+		    map(fd, ENTRIES) == MAP_FAILED)
+			_exit(10);
+		for (i = 0; i < 1000; i++)
+			if (!dev_in(fd, i % 2 ? 3 : 1000000, i))
+				_exit(11);
+		if (user_timers(fd) < before + 1000)
+			_exit(12);
+		snprintf(how, sizeof(how), "c%d", fd);
+		setenv(AFTER_EXEC, how, 1);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execl("/proc/self/exe", "ring", NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	ASSERT_EQ(1, read(out[0], &byte, 1));
+	EXPECT_EQ(before, user_timers(self->fd));
+	close(in[1]);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(out[0]);
+}
+
+/* Threads that arm, move and cancel in batches, while another one consumes. */
+enum { BATCHERS = 3, SHARED = 512 };
+
+struct batcher {
+	int fd;
+	__u64 seed;
+	__u64 *places;
+	__u64 rounds;
+	__u64 armed, dropped;
+	int err;
+	pthread_t thread;
+};
+
+static void *batch_at_random(void *arg)
+{
+	struct batcher *b = arg;
+	struct cogwheel_op op[150];
+	unsigned int place[150];
+	__u64 round;
+	int i, nr;
+
+	for (round = 0; round < b->rounds && !b->err; round++) {
+		struct cogwheel_ioc_batch batch = {
+			.ops = (uintptr_t)op, .op_size = sizeof(op[0]),
+		};
+
+		nr = 1 + rnd(&b->seed) % 150;
+		for (i = 0; i < nr; i++) {
+			place[i] = rnd(&b->seed) % SHARED;
+			op[i] = (struct cogwheel_op) {
+				.handle = __atomic_load_n(&b->places[place[i]],
+							  __ATOMIC_RELAXED),
+				.when = rnd(&b->seed) % 60,
+			};
+			/* What is in a place may be dead, or armed twice. */
+			if (op[i].handle && rnd(&b->seed) % 2) {
+				op[i].op = COGWHEEL_OP_CANCEL;
+				op[i].when = 0;
+			} else if (op[i].handle && rnd(&b->seed) % 2) {
+				op[i].flags = COGWHEEL_ARM_MOVE;
+			}
+		}
+		batch.count = nr;
+		b->err = CALL(b->fd, COGWHEEL_IOC_BATCH, &batch);
+		for (i = 0; i < nr && !b->err; i++) {
+			bool arm = op[i].op == COGWHEEL_OP_ARM &&
+				   !(op[i].flags & COGWHEEL_ARM_MOVE);
+
+			if (op[i].error && (arm || op[i].error != -ENOENT))
+				b->err = op[i].error;
+			if (op[i].error || (!arm && op[i].op == COGWHEEL_OP_ARM))
+				continue;
+			b->armed += arm;
+			b->dropped += !arm;
+			__atomic_store_n(&b->places[place[i]],
+					 arm ? op[i].handle : 0,
+					 __ATOMIC_RELAXED);
+		}
+	}
+	return NULL;
+}
+
+TEST_F(ring, storm)
+{
+	static __u64 places[SHARED];
+	struct batcher b[BATCHERS];
+	__u64 armed = 0, dropped = 0, got = 0, end;
+	struct cogwheel_ioc_state s = { };
+	struct cogwheel_ring *ring;
+	struct cogwheel_event e[16];
+	int fd = dev_open(0), i, n, left = BATCHERS;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MONOTONIC, 50000, 64));
+	ring = map(fd, 64);
+	ASSERT_NE(MAP_FAILED, ring);
+	for (i = 0; i < BATCHERS; i++) {
+		b[i] = (struct batcher) {
+			.fd = fd, .places = places,
+			.seed = env_u64("COGWHEEL_SEED", 1) * BATCHERS + i,
+			.rounds = env_u64("COGWHEEL_STEPS", 10000) / 20,
+		};
+		ASSERT_EQ(0, pthread_create(&b[i].thread, NULL, batch_at_random,
+					    &b[i]));
+	}
+	end = mono_ns() + DEADLINE_MS * 1000000ULL;
+	while (left || s.timers) {
+		struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+		ASSERT_LT(mono_ns(), end);
+		while ((n = take(ring, e, 16)) > 0)
+			for (i = 0; i < n; i++)
+				got += e[i].flags & COGWHEEL_EVENT_LAST;
+		ASSERT_LE(0, poll(&pfd, 1, 1));
+		for (i = 0; i < BATCHERS; i++)
+			if (b[i].fd >= 0 &&
+			    !pthread_tryjoin_np(b[i].thread, NULL)) {
+				EXPECT_EQ(0, b[i].err);
+				armed += b[i].armed;
+				dropped += b[i].dropped;
+				b[i].fd = -1;
+				left--;
+			}
+		ASSERT_EQ(0, dev_state(fd, &s));
+	}
+	while ((n = take(ring, e, 16)) > 0)
+		got += n;
+	EXPECT_GT(armed, 0);
+	EXPECT_EQ(armed, dropped + got);
+	munmap(ring, COGWHEEL_RING_SIZE(64));
+	close(fd);
 }
 
 static int sigio;
