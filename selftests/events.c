@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -512,6 +513,128 @@ TEST_F(events, fork_child_goes_on)
 	EXPECT_EQ(0, status);
 	close(go[0]);
 	close(go[1]);
+}
+
+/* Send a descriptor with a number, or receive them. */
+static int pass(int sock, int fd, __u64 number)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { };
+	struct iovec iov = { &number, sizeof(number) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == sizeof(number) ? 0 : -1;
+}
+
+static int receive(int sock, __u64 *number)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { };
+	struct iovec iov = { number, sizeof(*number) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != sizeof(*number) || !CMSG_FIRSTHDR(&msg))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* Opens a file, hands it to the other process, uses it with that, and exits. */
+static int give(int sock, struct share *share)
+{
+	int fd = dev_open(O_NONBLOCK), i;
+	char byte;
+	__u64 handle;
+
+	if (fd < 0 || dev_setup(fd, "", COGWHEEL_CLOCK_MANUAL, 0, 0))
+		return 1;
+	handle = dev_in(fd, 1000000, SHARED);
+	if (!handle || pass(sock, fd, handle))
+		return 2;
+	for (i = 0; i < SHARED / 2; i += 10)
+		if (fire(fd, 10, i))
+			return 3;
+	share_events(fd, share);
+	/* Still in its hands as it exits; the other one's move is seen. */
+	if (read(sock, &byte, 1) != 1)
+		return 4;
+	return dev_move(fd, handle, 2000000, SHARED + 1) == COGWHEEL_WAS_PENDING
+	       ? 0 : 5;
+}
+
+static int take_over(int sock, struct share *share)
+{
+	struct cogwheel_ioc_state s;
+	struct cogwheel_event e;
+	__u64 handle;
+	int fd = receive(sock, &handle), i;
+	char byte;
+
+	if (fd < 0)
+		return 11;
+	for (i = SHARED / 2; i < SHARED; i += 10)
+		if (fire(fd, 10, i))
+			return 12;
+	share_events(fd, share);
+	if (dev_move(fd, handle, 3000000, 7) != COGWHEEL_WAS_PENDING ||
+	    write(sock, "x", 1) != 1)
+		return 13;
+	/* The other process is gone: its end of the socket says so. */
+	if (read(sock, &byte, 1))
+		return 14;
+	if (dev_state(fd, &s) || s.timers != 1)
+		return 15;
+	if (dev_advance_by(fd, 2000000) || dev_read(fd, &e, 1) != 1 ||
+	    e.handle != handle || e.user != SHARED + 1)
+		return 16;
+	if (fire(fd, 1, 5) || dev_read(fd, &e, 1) != 1 || e.user != 5)
+		return 17;
+	return 0;
+}
+
+/* A file that is passed on to a process which did not inherit it. */
+TEST_F(events, scm_rights)
+{
+	int sock[2], i, status, codes[2];
+	struct share *share;
+	pid_t pid[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock));
+	share = mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, share);
+	share->left = SHARED;
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		ASSERT_GE(pid[i], 0);
+		if (pid[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(sock[!i]);
+		close(self->fd);
+		_exit(i ? take_over(sock[1], share) : give(sock[0], share));
+	}
+	close(sock[0]);
+	close(sock[1]);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		codes[i] = status;
+	}
+	EXPECT_EQ(0, codes[0]);
+	EXPECT_EQ(0, codes[1]);
+	for (i = 0; i < SHARED; i++)
+		ASSERT_EQ(1, share->got[i]);
+	munmap(share, sizeof(*share));
 }
 
 /* As with timerfd: exec keeps a file that has no O_CLOEXEC, armed as it was. */
