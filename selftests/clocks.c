@@ -5,7 +5,14 @@
  * Each wait is a poll with a deadline, none is of a fixed length.
  */
 #define _GNU_SOURCE
+#include <sched.h>
+#include <sys/wait.h>
+
 #include "device.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME	0x80
+#endif
 
 FIXTURE(running) {
 	int fd;
@@ -365,6 +372,77 @@ TEST_F(running, many)
 		left -= n;
 	}
 	EXPECT_EQ(0, dev_read(self->fd, e, 64));
+}
+
+/* Days by which the clock of a namespace is ahead. */
+enum { AHEAD = 70 };
+
+#define AHEAD_NS	(AHEAD * 24 * 3600 * 1000000000ULL)
+
+/* In the namespace. @host is a time of the initial one, some time ago. */
+static int other_time(__u64 host)
+{
+	const __u64 delay = 30000000;
+	struct cogwheel_ioc_arm arm = {
+		.flags = COGWHEEL_ARM_NS, .when = delay,
+	};
+	int fd = dev_open(O_NONBLOCK), pass;
+	struct cogwheel_ioc_state s;
+	struct cogwheel_event e;
+	__u64 begin = mono_ns();
+
+	if (begin < host + AHEAD_NS)
+		return 1;
+	if (fd < 0 || dev_setup(fd, "", COGWHEEL_CLOCK_MONOTONIC, 0, 0) ||
+	    dev_state(fd, &s))
+		return 2;
+	/* The file's clock is that of the initial namespace. */
+	if (s.now < host / 1000000 ||
+	    s.now > (mono_ns() - AHEAD_NS) / 1000000)
+		return 3;
+	for (pass = 0; pass < 2; pass++) {
+		begin = mono_ns();
+		if (pass) {
+			arm.flags |= COGWHEEL_ARM_ABSOLUTE;
+			arm.when = begin - AHEAD_NS + delay;
+		}
+		if (dev_arm(fd, &arm) || wait_event(fd, &e) != 1)
+			return 4 + pass;
+		if (mono_ns() < begin + delay)
+			return 6 + pass;
+	}
+	/* A time of the namespace's own is that far away. */
+	arm.when = mono_ns();
+	if (dev_arm(fd, &arm) || dev_state(fd, &s) || s.pending != 1 ||
+	    arm.due < s.now + (AHEAD_NS - DEADLINE_MS * 1000000ULL) / 1000000)
+		return 8;
+	return 0;
+}
+
+/* A delay is a delay in every time namespace; a time is one of the initial. */
+TEST(time_namespace)
+{
+	__u64 host = mono_ns();
+	char text[64];
+	int status, fd;
+	pid_t pid;
+
+	if (access(DEVICE, F_OK))
+		SKIP(return, "no " DEVICE);
+	if (unshare(CLONE_NEWTIME))
+		SKIP(return, "no time namespaces");
+	/* For what is forked from here on. */
+	fd = open("/proc/self/timens_offsets", O_WRONLY);
+	ASSERT_GE(fd, 0);
+	snprintf(text, sizeof(text), "1 %llu 0", AHEAD * 24 * 3600ULL);
+	ASSERT_EQ(strlen(text), write(fd, text, strlen(text)));
+	close(fd);
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(other_time(host));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 }
 
 TEST_HARNESS_MAIN
