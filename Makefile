@@ -44,8 +44,8 @@ bench-user: ## the kinds alone, in user space: no locks, no kernel
 check: ## every test, on every kernel
 	@scripts/check
 
-check-debug: ## the long ones: every checker on, in an emulated machine of two CPUs
-	@scripts/check kernel-qemu-debug kernel-uml-debug device-all bench-debug
+check-debug: ## the long ones: every checker on, in emulated machines of two and four CPUs
+	@scripts/check kernel-qemu-debug kernel-uml-debug device-all device-storm bench-debug
 
 fuzz: ## fuzz the kinds, guided by coverage, for SECONDS=N (60)
 	@scripts/setup fuzz
