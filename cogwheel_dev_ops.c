@@ -299,13 +299,14 @@ static void ops_prepare(struct ops_run *run, struct cogwheel_op *ops,
 static void ops_find(struct wheel_file *f, const struct cogwheel_op *ops,
 		     struct op_aux *aux, unsigned int nr)
 {
+	struct timer_page *last = NULL;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		aux[i].place = NULL;
 		if (!ops[i].handle || ops[i].error)
 			continue;
-		aux[i].place = file_place(f, ops[i].handle);
+		aux[i].place = file_place(f, ops[i].handle, &last);
 		if (aux[i].place)
 			prefetchw(&aux[i].place->timer.node);
 	}

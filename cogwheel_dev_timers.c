@@ -70,19 +70,25 @@ static u64 file_generation(struct wheel_file *f)
  * Where the timer would be that a handle from user space names, or NULL.
  * Whatever number that is, it leads to a place in a page of this file or to
  * nothing. The place stays one until file_trim(), or until the lock is dropped.
+ * So does @last, the page of the one before, or NULL: timers that are named one
+ * after the other often lie in one page.
  */
-struct file_timer *file_place(struct wheel_file *f, u64 handle)
+struct file_timer *file_place(struct wheel_file *f, u64 handle,
+			      struct timer_page **last)
 {
 	u32 index = handle >> ID_INDEX_SHIFT & (BIT(ID_INDEX_BITS) - 1);
 	u32 place = index & (BIT(PLACE_BITS) - 1);
-	struct timer_page *page;
+	struct timer_page *page = *last;
 
 	lockdep_assert_held(&f->lock);
 	if (!(handle >> ID_GEN_SHIFT) || place >= f->per_page)
 		return NULL;
-	page = xa_load(&f->pages, index >> PLACE_BITS);
-	if (!page)
-		return NULL;
+	if (!page || page->number != index >> PLACE_BITS) {
+		page = xa_load(&f->pages, index >> PLACE_BITS);
+		if (!page)
+			return NULL;
+		*last = page;
+	}
 	return page_timer(f, page, array_index_nospec(place, f->per_page));
 }
 

@@ -317,7 +317,8 @@ extern struct kmem_cache *periodic_cache;
 u32 timer_bytes(const struct wheel_ops *ops);
 u32 timers_per_page(u32 bytes);
 u32 timer_share(const struct wheel_ops *ops);
-struct file_timer *file_place(struct wheel_file *f, u64 handle);
+struct file_timer *file_place(struct wheel_file *f, u64 handle,
+			      struct timer_page **last);
 int file_grow(struct wheel_file *f);
 struct file_timer *file_timer_get(struct wheel_file *f);
 void file_timer_put(struct wheel_file *f, struct file_timer *t);
