@@ -2,8 +2,8 @@
 /*
  * cogctl bench: what a timer of /dev/cogwheel costs a program, beside the
  * kernel's other timers: timerfd, timer_create and io_uring's timeouts. Each
- * peer is used well: its objects are made beforehand and not counted, io_uring
- * gets its operations in batches.
+ * peer is used well: its objects are made beforehand and not counted, and who
+ * takes batches gets them, all of the same size.
  *
  * A peer arms, moves and disarms all of N timers, which are far away, and then
  * delivers N that are due at one time; the time from then until the program has
@@ -35,8 +35,7 @@
 #include "commands.h"
 
 #define NS_PER_S	1000000000ULL
-#define BATCH		256	/* operations of cogwheel's */
-#define URING_BATCH	64	/* of io_uring's */
+#define BATCH		256	/* operations */
 #define RING		32768
 #define ROUNDS_MAX	99
 
@@ -465,7 +464,7 @@ static int uring_open(struct bench *b)
 	void *at;
 
 	*u = (struct uring) {
-		.fd = (int)syscall(SYS_io_uring_setup, URING_BATCH, &p),
+		.fd = (int)syscall(SYS_io_uring_setup, BATCH, &p),
 	};
 	if (u->fd < 0)
 		return -errno;
@@ -536,7 +535,7 @@ static int uring_queue(struct bench *b, const struct io_uring_sqe *sqe)
 	u->sqe[tail & u->sq_mask] = *sqe;
 	u->sq_array[tail & u->sq_mask] = tail & u->sq_mask;
 	__atomic_store_n(u->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (++u->queued < URING_BATCH)
+	if (++u->queued < BATCH)
 		return 0;
 	err = uring_enter(b, 0);
 	uring_reap(b, &expired);
