@@ -567,8 +567,8 @@ struct killed {
 
 TEST_F(batch, eintr_killed)
 {
-	enum { NR = 400000 };
-	size_t size = sizeof(struct killed) + NR * sizeof(struct cogwheel_op);
+	const __u64 nr = env_u64("COGWHEEL_TIMERS", 400000);
+	size_t size = sizeof(struct killed) + nr * sizeof(struct cogwheel_op);
 	struct killed *k = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status, tries, cut = 0;
@@ -578,14 +578,14 @@ TEST_F(batch, eintr_killed)
 	ASSERT_NE(MAP_FAILED, k);
 	for (tries = 0; tries < 50 && !cut; tries++) {
 		memset(k, 0, sizeof(*k));
-		for (i = 0; i < NR; i++)
+		for (i = 0; i < nr; i++)
 			k->op[i] = (struct cogwheel_op) { .op = 99 };
 		pid = fork();
 		ASSERT_GE(pid, 0);
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			k->b = (struct cogwheel_ioc_batch) {
-				.ops = (uintptr_t)k->op, .count = NR,
+				.ops = (uintptr_t)k->op, .count = nr,
 				.op_size = sizeof(k->op[0]), .done = ~0ULL,
 			};
 			__atomic_store_n(&k->started, 1, __ATOMIC_SEQ_CST);
@@ -599,7 +599,7 @@ TEST_F(batch, eintr_killed)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_TRUE(WIFSIGNALED(status));
 		/* Between two calls, or before the first: try again. */
-		cut = k->b.done < NR;
+		cut = k->b.done < nr;
 	}
 	ASSERT_EQ(1, cut);
 	EXPECT_EQ(k->b.done, k->b.failed);
@@ -808,18 +808,19 @@ TEST_F(batch, threads_on_one_file)
 /* A million, armed, moved and delivered, each exactly once. */
 TEST_F_TIMEOUT(batch, a_million, 600)
 {
-	enum { NR = 1000000, AT_ONCE = 4096 };
+	enum { AT_ONCE = 4096 };
+	const int nr = env_u64("COGWHEEL_TIMERS", 1000000);
 	static struct cogwheel_op ops[AT_ONCE];
 	static struct cogwheel_event e[AT_ONCE];
-	unsigned char *got = calloc(1, NR);
-	__u64 *handle = calloc(NR, sizeof(*handle));
-	int first, i, n, pass, left = NR;
+	unsigned char *got = calloc(1, nr);
+	__u64 *handle = calloc(nr, sizeof(*handle));
+	int first, i, n, pass, left = nr;
 
 	ASSERT_NE(NULL, got);
 	ASSERT_NE(NULL, handle);
 	for (pass = 0; pass < 2; pass++)
-		for (first = 0; first < NR; first += n) {
-			n = NR - first < AT_ONCE ? NR - first : AT_ONCE;
+		for (first = 0; first < nr; first += n) {
+			n = nr - first < AT_ONCE ? nr - first : AT_ONCE;
 			for (i = 0; i < n; i++)
 				ops[i] = (struct cogwheel_op) {
 					.flags = pass ? COGWHEEL_ARM_MOVE : 0,
@@ -832,14 +833,14 @@ TEST_F_TIMEOUT(batch, a_million, 600)
 			for (i = 0; i < n; i++)
 				handle[first + i] = ops[i].handle;
 		}
-	EXPECT_EQ(1 + NR, timers(self->fd));
+	EXPECT_EQ(1 + nr, timers(self->fd));
 	while (left) {
 		ASSERT_EQ(0, dev_advance_by(self->fd, 1 << 16));
 		while ((n = dev_read(self->fd, e, AT_ONCE)) > 0)
 			for (i = 0; i < n; i++) {
 				if (e[i].handle == self->handle)
 					continue;
-				ASSERT_LT(e[i].user, NR);
+				ASSERT_LT(e[i].user, nr);
 				ASSERT_EQ(0, got[e[i].user]);
 				ASSERT_EQ(handle[e[i].user], e[i].handle);
 				got[e[i].user] = 1;
