@@ -1527,10 +1527,18 @@ void cogwheel_settle(struct cogwheel *cw)
 	unsigned int i;
 
 	for (i = 0; i < cw->nr_bases; i++) {
+		struct cogwheel_base *base;
+
 		if (!has_base(cw, i))
 			continue;
-		irq_work_sync(&cw->base[i]->upkeep_kick);
-		flush_work(&cw->base[i]->upkeep);
+		base = cw->base[i];
+		/*
+		 * Without the kick, which must be waited for by one at a time
+		 * (irq_work_sync()); one that comes late finds nothing to do.
+		 */
+		if (READ_ONCE(base->wheel->upkeep))
+			queue_work(system_unbound_wq, &base->upkeep);
+		flush_work(&base->upkeep);
 	}
 }
 EXPORT_SYMBOL_GPL(cogwheel_settle);

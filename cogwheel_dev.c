@@ -90,6 +90,9 @@ static int file_configure(struct wheel_file *f,
 	f->per_page = timers_per_page(f->timer_bytes);
 	/* Pairs with file_wheel(). */
 	smp_store_release(&f->cw, cw);
+	/* Who waits in read() will wait in vain, and is to know it. */
+	if (f->ring)
+		wake_up_interruptible_all(&f->wait);
 	return 0;
 }
 

@@ -393,8 +393,8 @@ ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			return done;
 		if (nowait || file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(f->wait,
-					     READ_ONCE(f->unread)))
+		if (wait_event_interruptible(f->wait, READ_ONCE(f->unread) ||
+						      file_has_ring(f)))
 			return -ERESTARTSYS;
 	}
 }

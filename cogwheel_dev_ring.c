@@ -50,6 +50,8 @@ void ring_free(struct wheel_file *f)
 {
 	size_t nr = ring_bytes(f->ring_entries) >> PAGE_SHIFT, i;
 
+	f->ring_entries = 0;
+	f->ring_quota = 0;
 	if (!f->ring_pages)
 		return;
 	vunmap(f->ring);
@@ -65,11 +67,11 @@ int ring_create(struct wheel_file *f, u32 entries)
 {
 	size_t nr = ring_bytes(entries) >> PAGE_SHIFT, i;
 
-	f->ring_entries = entries;
 	f->ring_pages = kvcalloc(nr, sizeof(*f->ring_pages),
 				 GFP_KERNEL_ACCOUNT);
 	if (!f->ring_pages)
 		return -ENOMEM;
+	f->ring_entries = entries;
 	for (i = 0; i < nr; i++) {
 		f->ring_pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					      __GFP_NOWARN);

@@ -19,6 +19,7 @@
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -778,6 +779,62 @@ static void settled_wheels_hold_still(struct kunit *test)
 		for (i = 10; i < FX_TIMERS; i++)
 			cogwheel_cancel(fx->cw, &fx->ft[i].timer);
 	}
+}
+
+/* Threads that settle, at the same time. */
+struct settlers {
+	struct cogwheel *cw;
+	struct completion gone;
+	atomic_t left;
+	bool stop;
+};
+
+static int settle_again_and_again(void *data)
+{
+	struct settlers *s = data;
+
+	while (!READ_ONCE(s->stop)) {
+		cogwheel_settle(s->cw);
+		cond_resched();
+	}
+	if (atomic_dec_and_test(&s->left))
+		complete(&s->gone);
+	return 0;
+}
+
+/* None of them waits for ever, while a kind grows and shrinks. */
+static void several_may_settle(struct kunit *test)
+{
+	/* If one hangs after all, it is not to be left without this. */
+	static struct settlers settlers;
+	struct settlers *s = &settlers;
+	struct fx *fx = test->priv;
+	unsigned int i, k;
+
+	if (virtual)
+		kunit_skip(test, "no time passes while threads are busy");
+	fx_manual(fx, 0);
+	*s = (struct settlers) { .cw = fx->cw };
+	init_completion(&s->gone);
+	for (i = 0; i < 3; i++) {
+		struct task_struct *thread =
+			kthread_run(settle_again_and_again, s, "settle/%u", i);
+
+		if (!IS_ERR(thread))
+			atomic_inc(&s->left);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->left), 3);
+	for (k = 0; k < 10; k++) {
+		for (i = 0; i < FX_TIMERS; i++)
+			fx_mod(fx, i, 100 + i);
+		msleep(20);
+		for (i = 10; i < FX_TIMERS; i++)
+			cogwheel_cancel(fx->cw, &fx->ft[i].timer);
+		msleep(20);
+	}
+	WRITE_ONCE(s->stop, true);
+	KUNIT_EXPECT_NE(test, 0UL,
+			wait_for_completion_timeout(&s->gone, 10 * HZ));
 }
 
 /* Interrupts are off for a time that is measured only if somebody asks. */
@@ -1681,6 +1738,7 @@ static struct kunit_case facility_cases[] = {
 	KUNIT_CASE_PARAM(destroy_disarms, kind_gen_params),
 	KUNIT_CASE_PARAM(walk_and_stats, kind_gen_params),
 	KUNIT_CASE_PARAM(settled_wheels_hold_still, kind_gen_params),
+	KUNIT_CASE_PARAM(several_may_settle, kind_gen_params),
 	KUNIT_CASE_PARAM(irqs_off_is_measured, kind_gen_params),
 	KUNIT_CASE_PARAM(random_calls, kind_gen_params),
 	KUNIT_CASE_PARAM(creation_is_checked, kind_gen_params),

@@ -168,6 +168,62 @@ TEST_F(ring, einval_read_and_refill)
 	close(fd);
 }
 
+struct waiter {
+	int fd;
+	int ret;
+};
+
+static void *wait_in_read(void *arg)
+{
+	struct waiter *w = arg;
+	struct cogwheel_event e;
+
+	w->ret = dev_read(w->fd, &e, 1);
+	return NULL;
+}
+
+/* Who waits for events by read() when the file gets a ring, waits in vain. */
+TEST_F(ring, ends_a_wait_by_read)
+{
+	struct waiter w = { .fd = dev_open(0), .ret = 1 };
+	pthread_t thread;
+
+	ASSERT_GE(w.fd, 0);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_read, &w));
+	usleep(100000);
+	ASSERT_EQ(0, setup(w.fd, COGWHEEL_CLOCK_MANUAL, 0, ENTRIES));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(-EINVAL, w.ret);
+	close(w.fd);
+}
+
+/* A set-up that fails leaves nothing of a ring behind. */
+TEST_F(ring, refused_with_the_rest)
+{
+	struct cogwheel_ioc_setup s = { .kind = "nonsense", .ring = 64 };
+	struct cogwheel_ioc_ring r;
+	char path[64], text[4096];
+	int fd = dev_open(0);
+	FILE *file;
+	size_t n;
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(-EINVAL, CALL(fd, COGWHEEL_IOC_SETUP, &s));
+	ASSERT_EQ(0, setup(fd, COGWHEEL_CLOCK_MANUAL, 0, 0));
+	EXPECT_EQ(-EINVAL, refill(fd, &r));
+	EXPECT_EQ(MAP_FAILED, map(fd, 64));
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "r");
+	if (!file)
+		SKIP(goto out, "no /proc");
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = 0;
+	EXPECT_NE(NULL, strstr(text, "cogwheel-ring:\t0\n"));
+out:
+	close(fd);
+}
+
 TEST_F(ring, delivers)
 {
 	struct cogwheel_ioc_state s;
