@@ -368,6 +368,12 @@ static ssize_t file_read_events(struct wheel_file *f, struct iov_iter *to)
 	return done;
 }
 
+/* An event; or a ring, with which there is no read(). */
+static bool file_wakes_reader(const struct wheel_file *f)
+{
+	return READ_ONCE(f->unread) || file_has_ring(f);
+}
+
 ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct file *file = iocb->ki_filp;
@@ -393,8 +399,7 @@ ssize_t file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			return done;
 		if (nowait || file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(f->wait, READ_ONCE(f->unread) ||
-						      file_has_ring(f)))
+		if (wait_event_interruptible(f->wait, file_wakes_reader(f)))
 			return -ERESTARTSYS;
 	}
 }
