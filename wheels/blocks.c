@@ -445,7 +445,10 @@ static noinline void blocks_leave(struct blocks *b)
 	b->nr_leaving = 0;
 }
 
-/* For whoever looks at entries, or at what is in use. */
+/*
+ * For whoever looks at entries, or at what is in use: next and walk, too, which
+ * change nothing that anybody else can see.
+ */
 static inline void blocks_settle(struct blocks *b)
 {
 	if (b->nr_leaving)

@@ -17,15 +17,12 @@
 /**
  * struct levels - the levels, last in the structure that contains them
  * @digits: which slots are in use
- * @scouted: the slot that is just being emptied, while a part of it waits
- * @scout: how far a scout has come, who goes through it from its end; NULL
- *	where there is none, or has met who empties it. A node, or the slot.
+ * @scout: who goes through the slot that is just being emptied (scout.h)
  * @slot: all slots, level after level, and after the last one the shelf
  */
 struct levels {
 	struct digits digits;
-	struct list_head *scouted;
-	struct wheel_node *scout;
+	struct scout scout;
 	struct list_head slot[];
 };
 
@@ -84,8 +81,7 @@ static inline void levels_del(struct levels *l, struct wheel_node *node)
 	bool last = node->entry.prev == next;
 
 	__list_del_entry(&node->entry);
-	if (unlikely(node == l->scout))
-		l->scout = NULL;
+	scout_left(&l->scout, node);
 	if (last)
 		digits_clear(&l->digits, next - l->slot);
 }
@@ -97,35 +93,6 @@ static inline struct wheel_node *levels_first(struct levels *l)
 		return NULL;
 	return list_first_entry(&l->slot[digits_first(&l->digits)],
 				struct wheel_node, entry);
-}
-
-/* Where the scout of a slot has come to (scout.h), NULL if there is none. */
-static inline struct list_head *scout_resume(const struct levels *l,
-					     const struct list_head *slot)
-{
-	return l->scouted == slot && l->scout ? &l->scout->entry : NULL;
-}
-
-/*
- * What is in front of @pos has been taken out: cut it off, all at once, since
- * nobody looks at its links again. True where nothing is left.
- */
-static inline bool levels_cut(struct levels *l, struct list_head *slot,
-			      struct list_head *pos, struct list_head *scout)
-{
-	slot->next = pos;
-	pos->prev = slot;
-	if (pos == slot) {
-		l->scouted = NULL;
-		l->scout = NULL;
-		return true;
-	}
-	if (l->scouted != slot) {
-		l->scouted = slot;
-		scout = slot->prev;
-	}
-	l->scout = scout ? list_entry(scout, struct wheel_node, entry) : NULL;
-	return false;
 }
 
 /*
@@ -146,7 +113,7 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 			     (first >> shift & LEVEL_MASK);
 	struct list_head *slot = &l->slot[index];
 	struct list_head *pos = slot->next;
-	struct list_head *scout = scout_resume(l, slot);
+	struct list_head *scout = scout_resume(&l->scout, slot);
 	unsigned int left = batch->budget - batch->looked;
 	u64 wanted;
 
@@ -168,7 +135,7 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 	left = batch->budget - batch->looked - left;
 	batch->looked += left;
 	w->moved += left;
-	if (!levels_cut(l, slot, pos, scout)) {
+	if (!scout_cut(&l->scout, slot, pos, scout)) {
 		l->digits.partial = level;
 		return false;
 	}
@@ -188,7 +155,7 @@ static inline void levels_expire(struct levels *l, struct wheel *w,
 	unsigned int index = w->now & LEVEL_MASK;
 	struct list_head *slot = &l->slot[index];
 	struct list_head *pos = slot->next;
-	struct list_head *scout = scout_resume(l, slot);
+	struct list_head *scout = scout_resume(&l->scout, slot);
 	struct wheel_node **begin = &batch->node[batch->nr], **to = begin;
 	struct wheel_node **end = begin + (batch->budget - batch->looked);
 
@@ -210,7 +177,7 @@ static inline void levels_expire(struct levels *l, struct wheel *w,
 	prefetch(pos->next);
 	batch->nr += to - begin;
 	batch->looked += to - begin;
-	if (levels_cut(l, slot, pos, scout)) {
+	if (scout_cut(&l->scout, slot, pos, scout)) {
 		digits_clear(&l->digits, index);
 		w->touched++;
 	}

@@ -77,8 +77,7 @@ struct noncascading {
 	u32 used;			/* bit n: level n is in use */
 	u64 occupied[NC_LEVELS_MAX];
 	struct list_head list[NC_LISTS];
-	struct wheel_node *scout;	/* in the due list: see scout.h */
-	bool scouted;			/* a part of that list waits */
+	struct scout scout;		/* in the due list */
 	struct rb_root_cached far;	/* in the order of firing */
 };
 
@@ -251,8 +250,7 @@ void noncascading_dequeue(struct wheel *w, struct wheel_node *node)
 	next = node->entry.next;
 	last = node->entry.prev == next;
 	__list_del_entry(&node->entry);
-	if (unlikely(node == n->scout))
-		n->scout = NULL;
+	scout_left(&n->scout, node);
 	/* priv may name its slot while it is on the due list: ask the list. */
 	if (last && next - n->list < NC_DUE)
 		nc_clear(n, next - n->list);
@@ -273,9 +271,7 @@ static u64 nc_next_slot(const struct noncascading *n)
 		u64 tick = nc_turn_tick(from + __ffs64(ahead),
 					level * NC_SHIFT);
 
-		/* Smaller, never counting as smallest: 0 - 1 is greatest. */
-		if (tick - 1 < next - 1)
-			next = tick;
+		next = exact_earlier(next, tick);
 	}
 	return next;
 }
@@ -316,7 +312,6 @@ static void nc_collect(struct noncascading *n)
 	u64 now = n->wheel.now;
 	int level;
 
-	n->scouted = false;
 	for (level = n->top; level >= 0; level--) {
 		u32 shift = level * NC_SHIFT;
 		u32 slot = (now >> shift) & NC_MASK;
@@ -354,7 +349,7 @@ static void nc_expire(struct noncascading *n, struct wheel_batch *batch)
 {
 	struct list_head *due = &n->list[NC_DUE];
 	struct list_head *pos = due->next;
-	struct list_head *scout = n->scout ? &n->scout->entry : NULL;
+	struct list_head *scout = scout_resume(&n->scout, due);
 
 	if (unlikely(nc_far_first(n)))
 		nc_expire_far(n, batch);
@@ -368,15 +363,7 @@ static void nc_expire(struct noncascading *n, struct wheel_batch *batch)
 		pos = pos->next;
 		prefetch(pos);
 	}
-	/* Cut off all of them at once: nobody looks at their links again. */
-	due->next = pos;
-	pos->prev = due;
-	if (pos == due)
-		scout = NULL;
-	else if (!n->scouted)
-		scout = due->prev;
-	n->scouted = pos != due;
-	n->scout = scout ? list_entry(scout, struct wheel_node, entry) : NULL;
+	scout_cut(&n->scout, due, pos, scout);
 }
 
 bool noncascading_advance(struct wheel *w, u64 to, struct wheel_batch *batch)
@@ -445,7 +432,6 @@ static u64 noncascading_fires(const struct wheel *w,
 {
 	const struct noncascading *n = to_noncascading(w);
 	u32 index = node->priv;
-	u64 tick;
 
 	if (index == NC_SHELF)
 		return WHEEL_NEVER;
@@ -454,8 +440,7 @@ static u64 noncascading_fires(const struct wheel *w,
 	/* It may be on the due list, whose nodes are left as they were. */
 	if (!list_empty(&n->list[NC_DUE]) && node->expires <= w->now)
 		return w->now;
-	tick = nc_slot_tick(w->now, index / NC_SLOTS, index & NC_MASK);
-	return max(tick, node->expires);
+	return nc_slot_tick(w->now, index / NC_SLOTS, index & NC_MASK);
 }
 
 /* The lists, then the tree. */
