@@ -171,6 +171,7 @@ TEST_F(ring, einval_read_and_refill)
 struct waiter {
 	int fd;
 	int ret;
+	int done;
 };
 
 static void *wait_in_read(void *arg)
@@ -179,19 +180,26 @@ static void *wait_in_read(void *arg)
 	struct cogwheel_event e;
 
 	w->ret = dev_read(w->fd, &e, 1);
+	__atomic_store_n(&w->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /* Who waits for events by read() when the file gets a ring, waits in vain. */
 TEST_F(ring, ends_a_wait_by_read)
 {
-	struct waiter w = { .fd = dev_open(0), .ret = 1 };
+	/* A thread that goes on waiting is left to the end of the process. */
+	static struct waiter w;
+	__u64 end = mono_ns() + 10000000000ULL;
 	pthread_t thread;
 
+	w = (struct waiter) { .fd = dev_open(0), .ret = 1 };
 	ASSERT_GE(w.fd, 0);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_in_read, &w));
 	usleep(100000);
 	ASSERT_EQ(0, setup(w.fd, COGWHEEL_CLOCK_MANUAL, 0, ENTRIES));
+	while (!__atomic_load_n(&w.done, __ATOMIC_ACQUIRE) && mono_ns() < end)
+		usleep(10000);
+	ASSERT_EQ(1, w.done);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(-EINVAL, w.ret);
 	close(w.fd);
