@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /dev/cogwheel: what becomes of a timer that has fired, until a reader has its
- * event.
+ * event. To it a ring is one more reader, of which it knows the room that it has.
  *
  * A period is no attack, however short. A periodic timer that fires while its
  * event is unread is asleep from then on, in no wheel; reading the event tells

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /dev/cogwheel: how many timers a file, and how many files and timers a user
- * may have.
+ * may have. Counts, and knows nothing of what is counted.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /dev/cogwheel: arming, moving and cancelling timers, one by one or in
- * batches, and advancing a manual clock.
+ * batches, and advancing a manual clock. Knows of events only that a timer may
+ * have one, to be dropped with it.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>

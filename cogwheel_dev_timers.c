@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /dev/cogwheel: the memory of a file's timers, in pages, and the handles by
- * which a program names them.
+ * which a program names them. Knows nothing of wheels, but how large their
+ * nodes are.
  */
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
