@@ -163,19 +163,23 @@ static inline void expiry_wait(struct cogwheel_base *base)
  * costs about as much as any of these steps.
  */
 
-/* The base of a timer, locked; the timer cannot leave it meanwhile. */
+/*
+ * The base of a timer, locked; the timer cannot leave it meanwhile. @owner is
+ * what its owner is then.
+ */
 static __always_inline struct cogwheel_base *
-lock_base(struct cogwheel *cw, const struct cogwheel_timer *timer,
+lock_base(struct cogwheel *cw, const struct cogwheel_timer *timer, u32 *owner,
 	  unsigned long *flags)
 {
 	for (;;) {
-		u32 owner = READ_ONCE(timer->node.owner);
+		u32 before = READ_ONCE(timer->node.owner);
 		struct cogwheel_base *base;
 
-		if (likely(!(owner & OWNER_MIGRATING))) {
-			base = cw->base[owner & OWNER_BASE];
+		if (likely(!(before & OWNER_MIGRATING))) {
+			base = cw->base[before & OWNER_BASE];
 			raw_spin_lock_irqsave(&base->lock, *flags);
-			if (likely(!((READ_ONCE(timer->node.owner) ^ owner) &
+			*owner = READ_ONCE(timer->node.owner);
+			if (likely(!((*owner ^ before) &
 				     (OWNER_BASE | OWNER_MIGRATING))))
 				return base;
 			raw_spin_unlock_irqrestore(&base->lock, *flags);
@@ -221,27 +225,47 @@ static bool being_fired(const struct cogwheel_base *base,
 	return false;
 }
 
-/* Take an armed timer out of wherever it is. False where it was not armed. */
-static __always_inline bool detach(struct cogwheel_base *base,
-				   struct cogwheel_timer *timer)
+/* What is left of the owner when a timer is idle. */
+static inline u32 owner_idle(u32 owner)
+{
+	return owner & (OWNER_BASE | OWNER_PINNED);
+}
+
+/* Take a timer out of the batch, if that is where it waits. */
+static noinline bool take_from_batch(struct cogwheel_base *base,
+				     struct cogwheel_timer *timer, u32 owner)
 {
 	struct wheel_node *node = &timer->node;
-	u32 owner = node->owner;
-	struct wheel_node **slot;
 
-	if (owner & OWNER_QUEUED) {
-		wheel_dequeue(base->kind, base->wheel, node);
-		base->pending--;
-		debug_timer_deactivate(timer);
-	} else if (in_batch(base, timer, owner)) {
-		slot = &base->batch.node[owner >> OWNER_SLOT_SHIFT];
-		/* The other side is cogwheel_batch_take(). */
-		if (cmpxchg(slot, node, NULL) != node)
-			return false;
-	} else {
+	/* The other side is cogwheel_batch_take(). */
+	return in_batch(base, timer, owner) &&
+	       cmpxchg(&base->batch.node[owner >> OWNER_SLOT_SHIFT], node,
+		       NULL) == node;
+}
+
+/*
+ * Take an armed timer out of wherever its owner says that it is. False where it
+ * was not armed. Its owner is left to the caller.
+ */
+static __always_inline bool take_out(struct cogwheel_base *base,
+				     struct cogwheel_timer *timer, u32 owner)
+{
+	if (unlikely(!(owner & OWNER_QUEUED)))
+		return owner & OWNER_BATCHED &&
+		       take_from_batch(base, timer, owner);
+	wheel_dequeue(base->kind, base->wheel, &timer->node);
+	base->pending--;
+	debug_timer_deactivate(timer);
+	return true;
+}
+
+/* The same, and say that it is idle. */
+static __always_inline bool detach(struct cogwheel_base *base,
+				   struct cogwheel_timer *timer, u32 owner)
+{
+	if (!take_out(base, timer, owner))
 		return false;
-	}
-	WRITE_ONCE(node->owner, owner & (OWNER_BASE | OWNER_PINNED));
+	WRITE_ONCE(timer->node.owner, owner_idle(owner));
 	return true;
 }
 
@@ -254,15 +278,43 @@ static __always_inline void forward(struct cogwheel_base *base)
 	enum cogwheel_clock clock = base->cw->clock;
 	u64 to;
 
-	if (clock == COGWHEEL_MANUAL)
-		return;
-	if (clock == COGWHEEL_JIFFIES)
+	if (likely(clock == COGWHEEL_JIFFIES))
 		to = get_jiffies_64();
-	else
+	else if (clock == COGWHEEL_MONOTONIC)
 		to = cogwheel_clock_coarse(base->cw);
+	else
+		return;
+	if (likely(to <= base->wheel->now) || base->expiring)
+		return;
 	to = min(to, base->wake);
-	if (unlikely(to > base->wheel->now) && !base->expiring)
+	if (to > base->wheel->now)
 		wheel_forward(base->kind, base->wheel, to);
+}
+
+/*
+ * What is seldom to be done when a timer has been put into a wheel, which says
+ * that it wants something, or needs the CPU earlier than it will have it.
+ */
+static noinline bool attached(struct cogwheel_base *base,
+			      struct cogwheel_timer *timer, u64 wake)
+{
+	struct wheel *wheel = base->wheel;
+
+	if (wheel->refused) {
+		wheel->refused = false;
+		base->pending--;
+		WRITE_ONCE(timer->node.owner,
+			   timer->node.owner & ~OWNER_QUEUED);
+		debug_timer_deactivate(timer);
+		return false;
+	}
+	if (wheel->upkeep)
+		irq_work_queue(&base->upkeep_kick);
+	if (wake < base->wake && !base->expiring) {
+		base->wake = wake;
+		cogwheel_driver_program(base);
+	}
+	return true;
 }
 
 /*
@@ -273,25 +325,14 @@ static __always_inline void forward(struct cogwheel_base *base)
 static __always_inline bool attach(struct cogwheel_base *base,
 				   struct cogwheel_timer *timer)
 {
-	struct wheel_node *node = &timer->node;
 	u64 wake;
 
 	debug_timer_activate(timer);
-	wake = wheel_enqueue(base->kind, base->wheel, node) - 1;
-	if (unlikely(wake == U64_MAX && base->wheel->refused)) {
-		base->wheel->refused = false;
-		WRITE_ONCE(node->owner, node->owner & ~OWNER_QUEUED);
-		debug_timer_deactivate(timer);
-		return false;
-	}
 	base->pending++;
-	if (unlikely(base->wheel->upkeep))
-		irq_work_queue(&base->upkeep_kick);
-	if (wake < base->wake && !base->expiring) {
-		base->wake = wake;
-		cogwheel_driver_program(base);
-	}
-	return true;
+	wake = wheel_enqueue(base->kind, base->wheel, &timer->node) - 1;
+	if (likely(wake >= base->wake && !base->wheel->wants))
+		return true;
+	return attached(base, timer, wake);
 }
 
 /* The entries of base[] that are bases of their own. */
@@ -369,76 +410,165 @@ static __always_inline bool mod_is_idle(const struct cogwheel *cw,
 	       (!cw->slack || READ_ONCE(node->slack.slack) == slack);
 }
 
+/* The same without a lock, and whether it is pending. */
+static __always_inline bool mod_is_vain(const struct cogwheel *cw,
+					const struct wheel_node *node,
+					u64 expires, u64 slack, int cpu,
+					enum mod_mode mode)
+{
+	return owner_is_queued(READ_ONCE(node->owner)) &&
+	       mod_is_idle(cw, node, expires, slack, cpu, mode);
+}
+
 /*
  * Is it armed, and where it belongs? One that waits in a batch is about to
  * fire, and may stay there, unless a lazy move came too late for the batch.
  */
 static __always_inline bool may_stay(const struct cogwheel_base *base,
-				     const struct cogwheel_timer *timer)
+				     const struct cogwheel_timer *timer,
+				     u32 owner)
 {
-	u32 owner = timer->node.owner;
-
 	return owner & OWNER_QUEUED ||
 	       (in_batch(base, timer, owner) &&
 		timer->node.expires <= base->wheel->now);
 }
 
-/* Arm a timer that is idle on the locked base; false as with attach(). */
+/*
+ * Arm a timer that is idle, and whose owner is @owner, on the locked base; false
+ * as with attach().
+ */
 static __always_inline bool place(struct cogwheel_base *base,
-				  struct cogwheel_timer *timer, u64 expires,
-				  u64 slack)
+				  struct cogwheel_timer *timer, u32 owner,
+				  u64 expires, u64 slack)
 {
 	struct wheel_node *node = &timer->node;
 
 	WRITE_ONCE(node->expires, expires);
-	if (base->cw->slack)
+	if (base->slack)
 		WRITE_ONCE(node->slack.slack, slack);
-	WRITE_ONCE(node->owner, base->cpu | OWNER_QUEUED |
-		   (node->owner & OWNER_PINNED));
+	WRITE_ONCE(node->owner, owner | OWNER_QUEUED);
 	return attach(base, timer);
 }
 
-static __always_inline int mod(struct cogwheel *cw,
-			       struct cogwheel_timer *timer, u64 expires,
-			       u64 slack, int cpu, enum mod_mode mode)
+/* Arm a timer, wherever it is. */
+static noinline int mod_any(struct cogwheel *cw, struct cogwheel_timer *timer,
+			    u64 expires, u64 slack, int cpu, enum mod_mode mode)
 {
 	struct wheel_node *node = &timer->node;
 	struct cogwheel_base *base, *to;
 	unsigned long flags;
+	u32 owner;
 	int ret = 0;
 
-	if (owner_is_queued(READ_ONCE(node->owner)) &&
-	    mod_is_idle(cw, node, expires, slack, cpu, mode))
+	if (mod_is_vain(cw, node, expires, slack, cpu, mode))
 		return 1;
 
-	base = lock_base(cw, timer, &flags);
-	/* What is idle on a base, has nothing but its number. */
-	if (node->owner != base->cpu) {
-		if (unlikely(node->owner & OWNER_SHUTDOWN))
-			goto unlock;
-		if (mod_is_idle(cw, node, expires, slack, cpu, mode) &&
-		    may_stay(base, timer)) {
-			ret = 1;
-			goto unlock;
-		}
-		ret = detach(base, timer);
+	base = lock_base(cw, timer, &owner, &flags);
+	if (unlikely(owner & OWNER_SHUTDOWN))
+		goto unlock;
+	if (mod_is_idle(cw, node, expires, slack, cpu, mode) &&
+	    may_stay(base, timer, owner)) {
+		ret = 1;
+		goto unlock;
 	}
-	to = cpu == LOCAL ? local_base(cw, node->owner) : cw->base[cpu];
+	ret = detach(base, timer, owner);
+	to = cpu == LOCAL ? local_base(cw, owner) : cw->base[cpu];
 	if (to != base || unlikely(!base->online))
 		base = migrate(base, timer, to);
 	forward(base);
-	if (unlikely(!place(base, timer, expires, slack)))
+	if (unlikely(!place(base, timer, owner_idle(node->owner), expires,
+			    slack)))
 		ret = -ENOSPC;
 unlock:
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return ret;
 }
 
-/* The same for whoever is in less of a hurry. */
-static noinline int mod_any(struct cogwheel *cw, struct cogwheel_timer *timer,
-			    u64 expires, u64 slack, int cpu, enum mod_mode mode)
+/*
+ * Is a timer with this owner on a base, or idle and was there last, and allowed
+ * to be there whichever CPU that is?
+ */
+static __always_inline bool is_on(const struct cogwheel_base *base, u32 owner)
 {
-	return mod(cw, timer, expires, slack, cpu, mode);
+	return !((owner ^ base->cpu) &
+		 (OWNER_BASE | OWNER_MIGRATING | OWNER_PINNED));
+}
+
+/* Arm a timer, whose owner is @owner, on the locked base, on which it is. */
+static __always_inline int mod_on(struct cogwheel_base *base,
+				  struct cogwheel_timer *timer, u32 owner,
+				  u64 expires, u64 slack)
+{
+	int ret = 0;
+
+	/* What is idle on a base, has nothing but its number. */
+	if (owner != base->cpu) {
+		if (unlikely(owner & OWNER_SHUTDOWN))
+			return 0;
+		if (mod_is_idle(base->cw, &timer->node, expires, slack, LOCAL,
+				MOD_ANY) && may_stay(base, timer, owner))
+			return 1;
+		ret = take_out(base, timer, owner);
+	}
+	if (unlikely(!place(base, timer, base->cpu, expires, slack)))
+		return -ENOSPC;
+	return ret;
+}
+
+/* The usual case: the timer is on the base of this CPU already. */
+static noinline int mod_here(struct cogwheel *cw, struct cogwheel_timer *timer,
+			     u64 expires)
+{
+	struct cogwheel_base *base;
+	unsigned long flags;
+	u32 owner;
+	int ret;
+
+	local_irq_save(flags);
+	base = local_base(cw, 0);
+	if (unlikely(!is_on(base, READ_ONCE(timer->node.owner))))
+		goto restore;
+	raw_spin_lock(&base->lock);
+	owner = READ_ONCE(timer->node.owner);
+	if (unlikely(!is_on(base, owner) || !base->online))
+		goto unlock;
+	forward(base);
+	ret = mod_on(base, timer, owner, expires, 0);
+	raw_spin_unlock_irqrestore(&base->lock, flags);
+	return ret;
+
+unlock:
+	raw_spin_unlock(&base->lock);
+restore:
+	local_irq_restore(flags);
+	return mod_any(cw, timer, expires, 0, LOCAL, MOD_ANY);
+}
+
+/* What changes nothing saves no registers. */
+static __always_inline int mod_plain(struct cogwheel *cw,
+				     struct cogwheel_timer *timer, u64 expires)
+{
+	if (mod_is_vain(cw, &timer->node, expires, 0, LOCAL, MOD_ANY))
+		return 1;
+	return mod_here(cw, timer, expires);
+}
+
+/* The current tick. */
+static __always_inline u64 clock_now(const struct cogwheel *cw)
+{
+	if (likely(cw->clock == COGWHEEL_JIFFIES))
+		return get_jiffies_64();
+	if (cw->clock == COGWHEEL_MANUAL)
+		return READ_ONCE(cw->base[0]->wheel->now);
+	return cogwheel_clock_now(cw);
+}
+
+/* See cogwheel_due(). */
+static __always_inline u64 due(const struct cogwheel *cw, u64 delay)
+{
+	u64 from = clock_now(cw) + cw->extra;
+
+	return delay < U64_MAX - from ? from + delay : U64_MAX;
 }
 
 /**
@@ -569,7 +699,7 @@ EXPORT_SYMBOL_GPL(cogwheel_unreserve);
  */
 int cogwheel_mod(struct cogwheel *cw, struct cogwheel_timer *timer, u64 expires)
 {
-	return mod(cw, timer, expires, 0, LOCAL, MOD_ANY);
+	return mod_plain(cw, timer, expires);
 }
 EXPORT_SYMBOL_GPL(cogwheel_mod);
 
@@ -622,7 +752,9 @@ EXPORT_SYMBOL_GPL(cogwheel_mod_on);
  */
 int cogwheel_arm(struct cogwheel *cw, struct cogwheel_timer *timer, u64 delay)
 {
-	return mod(cw, timer, cogwheel_due(cw, delay), 0, LOCAL, MOD_ANY);
+	if (unlikely(cw->clock != COGWHEEL_JIFFIES))
+		return cogwheel_mod(cw, timer, cogwheel_due(cw, delay));
+	return mod_plain(cw, timer, due(cw, delay));
 }
 EXPORT_SYMBOL_GPL(cogwheel_arm);
 
@@ -715,13 +847,6 @@ static __always_inline void hold_base(struct cogwheel_hold *hold)
 	hold->base = base;
 }
 
-/* Is a timer on the held base, and allowed to be there? */
-static __always_inline bool is_held(const struct cogwheel_hold *hold, u32 owner)
-{
-	return !((owner ^ hold->base->cpu) &
-		 (OWNER_BASE | OWNER_MIGRATING | OWNER_PINNED));
-}
-
 static noinline int mod_elsewhere(struct cogwheel_hold *hold,
 				  struct cogwheel_timer *timer, u64 expires,
 				  u64 slack)
@@ -750,22 +875,10 @@ static __always_inline int mod_held(struct cogwheel_hold *hold,
 				    u64 slack)
 {
 	u32 owner = READ_ONCE(timer->node.owner);
-	int ret = 0;
 
-	if (unlikely(!is_held(hold, owner)))
+	if (unlikely(!is_on(hold->base, owner)))
 		return mod_elsewhere(hold, timer, expires, slack);
-	/* What is idle on this base, has nothing but its number. */
-	if (owner != hold->base->cpu) {
-		if (unlikely(owner & OWNER_SHUTDOWN))
-			return 0;
-		if (mod_is_idle(hold->cw, &timer->node, expires, slack, LOCAL,
-				MOD_ANY) && may_stay(hold->base, timer))
-			return 1;
-		ret = detach(hold->base, timer);
-	}
-	if (unlikely(!place(hold->base, timer, expires, slack)))
-		return -ENOSPC;
-	return ret;
+	return mod_on(hold->base, timer, owner, expires, slack);
 }
 
 static __always_inline int cancel_held(struct cogwheel_hold *hold,
@@ -775,9 +888,9 @@ static __always_inline int cancel_held(struct cogwheel_hold *hold,
 
 	if (!(owner & (OWNER_QUEUED | OWNER_BATCHED | OWNER_MIGRATING)))
 		return 0;
-	if (unlikely(!is_held(hold, owner)))
+	if (unlikely(!is_on(hold->base, owner)))
 		return cancel_elsewhere(hold, timer);
-	return detach(hold->base, timer);
+	return detach(hold->base, timer, owner);
 }
 
 /**
@@ -926,10 +1039,11 @@ static __always_inline bool cancel(struct cogwheel *cw,
 {
 	struct cogwheel_base *base;
 	unsigned long flags;
+	u32 owner;
 	bool ret;
 
-	base = lock_base(cw, timer, &flags);
-	ret = detach(base, timer);
+	base = lock_base(cw, timer, &owner, &flags);
+	ret = detach(base, timer, owner);
 	if (shutdown)
 		WRITE_ONCE(timer->node.owner,
 			   timer->node.owner | OWNER_SHUTDOWN);
@@ -1073,11 +1187,12 @@ u64 cogwheel_fires(struct cogwheel *cw, struct cogwheel_timer *timer)
 	struct cogwheel_base *base;
 	unsigned long flags;
 	u64 tick = WHEEL_NEVER;
+	u32 owner;
 
-	base = lock_base(cw, timer, &flags);
-	if (timer->node.owner & OWNER_QUEUED)
+	base = lock_base(cw, timer, &owner, &flags);
+	if (owner & OWNER_QUEUED)
 		tick = cw->ops->fires(base->wheel, &timer->node);
-	else if (in_batch(base, timer, timer->node.owner))
+	else if (in_batch(base, timer, owner))
 		tick = base->wheel->now;
 	raw_spin_unlock_irqrestore(&base->lock, flags);
 	return tick;
@@ -1093,9 +1208,7 @@ EXPORT_SYMBOL_GPL(cogwheel_fires);
  */
 u64 cogwheel_now(struct cogwheel *cw)
 {
-	if (cw->clock == COGWHEEL_MANUAL)
-		return READ_ONCE(cw->base[0]->wheel->now);
-	return cogwheel_clock_now(cw);
+	return clock_now(cw);
 }
 EXPORT_SYMBOL_GPL(cogwheel_now);
 
@@ -1113,9 +1226,7 @@ EXPORT_SYMBOL_GPL(cogwheel_now);
  */
 u64 cogwheel_due(struct cogwheel *cw, u64 delay)
 {
-	u64 from = cogwheel_now(cw) + cw->extra;
-
-	return delay < U64_MAX - from ? from + delay : U64_MAX;
+	return due(cw, delay);
 }
 EXPORT_SYMBOL_GPL(cogwheel_due);
 
@@ -1705,7 +1816,7 @@ static void evacuate(struct cogwheel_base *from)
 			more = node;
 			if (!node)
 				break;
-			detach(from, to_timer(node));
+			detach(from, to_timer(node), node->owner);
 			WRITE_ONCE(node->owner, to->cpu | OWNER_QUEUED |
 				   (node->owner & OWNER_PINNED));
 			WARN_ON_ONCE(!attach(to, to_timer(node)));
@@ -1790,6 +1901,7 @@ static struct cogwheel_base *create_base(struct cogwheel *cw, unsigned int cpu,
 	base->kind = cw->kind;
 	base->cpu = cpu;
 	base->online = cw->one_base;
+	base->slack = cw->slack;
 	base->wake = U64_MAX;
 	base->cw = cw;
 	base->wheel = (void *)base + offset;
@@ -1817,7 +1929,7 @@ static void destroy_base(struct cogwheel_base *base)
 			node = base->cw->ops->first(base->wheel);
 			if (!node)
 				break;
-			detach(base, to_timer(node));
+			detach(base, to_timer(node), node->owner);
 		}
 		raw_spin_unlock_irq(&base->lock);
 		cond_resched();

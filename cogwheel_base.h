@@ -44,6 +44,7 @@ struct cogwheel_pool;
  * @cpu: the CPU whose base it is, 0 for the only one
  * @online: takes timers; cleared, under @lock, as its CPU goes down
  * @expiring: somebody is in the midst of expiry; only he programs the driver
+ * @slack: the kind reads a timer's slack, as in struct cogwheel
  * @wake: one less than the tick for which the driver is programmed (so that
  *	"never" is the latest); stale, but never too late, after a cancel
  * @pending: timers in @wheel
@@ -72,6 +73,7 @@ struct cogwheel_base {
 	unsigned int cpu;
 	bool online;
 	bool expiring;
+	bool slack;
 	u64 wake;
 	u64 pending;
 	struct wheel *wheel;

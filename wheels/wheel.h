@@ -231,14 +231,20 @@ struct wheel_ops;
  * @ops: the kind
  * @upkeep: the kind asks for its upkeep: see maintain in struct wheel_ops
  * @refused: enqueue has refused a node; the owner takes this down
+ * @wants: either of them, for the owner to ask for both at once
  */
 struct wheel {
 	u64 now;
 	u64 moved;
 	u64 touched;
 	const struct wheel_ops *ops;
-	bool upkeep;
-	bool refused;
+	union {
+		struct {
+			bool upkeep;
+			bool refused;
+		};
+		u16 wants;
+	};
 };
 
 /**
