@@ -30,6 +30,11 @@ struct levels {
 #define levels_slots_size(nr)	\
 	(((size_t)(nr) * LEVEL_SLOTS + 1) * sizeof(struct list_head))
 
+static inline struct wheel_node *levels_node(struct list_head *entry)
+{
+	return list_entry(entry, struct wheel_node, entry);
+}
+
 static inline void levels_init(struct levels *l, unsigned int nr)
 {
 	unsigned int i;
@@ -39,20 +44,31 @@ static inline void levels_init(struct levels *l, unsigned int nr)
 		INIT_LIST_HEAD(&l->slot[i]);
 }
 
-static inline void levels_append(struct levels *l, unsigned int level,
-				 unsigned int index, struct wheel_node *node)
+/* Append nodes that are linked to one another, from @begin to @end. */
+static inline void levels_append_run(struct levels *l, unsigned int level,
+				     unsigned int index,
+				     struct list_head *begin,
+				     struct list_head *end)
 {
 	struct list_head *slot = &l->slot[index];
-	bool first;
+	struct list_head *tail;
 
 	/* One pointer, rather than two sums of the same. */
 	OPTIMIZER_HIDE_VAR(slot);
-	/* By the link that is needed anyway. */
-	first = slot->prev == slot;
-	list_add_tail(&node->entry, slot);
+	tail = slot->prev;
+	slot->prev = end;
+	end->next = slot;
+	begin->prev = tail;
+	tail->next = begin;
 	/* Where others wait, the bits are set. */
-	if (first)
+	if (tail == slot)
 		digits_set(&l->digits, level, index);
+}
+
+static inline void levels_append(struct levels *l, unsigned int level,
+				 unsigned int index, struct wheel_node *node)
+{
+	levels_append_run(l, level, index, &node->entry, &node->entry);
 }
 
 /* Add a node whose key is later than the clock; returns its slot's first key. */
@@ -101,6 +117,13 @@ static inline struct wheel_node *levels_first(struct levels *l)
  * clock then stays before @first, where new nodes for the span still go to
  * the tail of the same slot. Returns true when the slot is empty.
  *
+ * Neighbours often go to the same slot, for timers that are armed one after the
+ * other have much the same delay. They stay linked as they are: of such a run
+ * the ends are linked anew, and what is between them is only read.
+ *
+ *	slot  <-> a <-> b <-> c <-> d <-> ...
+ *	          '--- run ---'     '--- the next one
+ *
  * @key is a compile-time constant: no call is made through it.
  */
 static __always_inline bool
@@ -115,22 +138,26 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 	struct list_head *pos = slot->next;
 	struct list_head *scout = scout_resume(&l->scout, slot);
 	unsigned int left = batch->budget - batch->looked;
-	u64 wanted;
 
-	for (; left && pos != slot; left--) {
-		struct wheel_node *node =
-			list_entry(pos, struct wheel_node, entry);
 
-		if (scout && !scout_step(&scout, pos))
-			scout = NULL;
-		pos = pos->next;
-		prefetch(pos);
+	while (left && pos != slot) {
+		struct list_head *begin = pos, *end;
+		u64 wanted = key(levels_node(pos), first);
 		/* Differs from the clock below @level only: see rule 3. */
-		wanted = key(node, first);
-		if (wanted == first)
-			levels_append(l, 0, first & LEVEL_MASK, node);
-		else
-			levels_add(l, first, wanted, node);
+		unsigned int to = wanted == first ? 0 :
+						    digits_level(first, wanted);
+		unsigned int to_shift = to * WHEEL_LEVEL_BITS;
+
+		do {
+			if (scout && !scout_step(&scout, pos))
+				scout = NULL;
+			end = pos;
+			pos = pos->next;
+			prefetch(pos);
+		} while (--left && pos != slot &&
+			 !((key(levels_node(pos), first) ^ wanted) >> to_shift));
+		levels_append_run(l, to, to * LEVEL_SLOTS +
+				  (wanted >> to_shift & LEVEL_MASK), begin, end);
 	}
 	left = batch->budget - batch->looked - left;
 	batch->looked += left;
