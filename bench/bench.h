@@ -419,7 +419,7 @@ struct bench_cell {
  * @brief: leave out what the short form leaves out
  * @ordered: leave out all but timers in memory order, with warm caches
  * @budget_ms: longest that one measurement may take
- * @evict_bytes: size of the buffer that is walked to make caches cold
+ * @evict_bytes: size of the buffer that is walked through to make caches cold
  */
 struct bench_plan {
 	struct bench_subject subject[BENCH_MAX_SUBJECTS];
@@ -440,6 +440,8 @@ struct bench_plan {
  * @cell: a cell for each subject, size, row, layout and cache
  * @sample: the memory of all samples
  * @node_size: bytes of each subject's struct
+ * @read_ps: picoseconds of a read that depends on the one before, of objects in
+ *	scattered order, by size and by state of the caches
  * @errors: rows whose work was not done as it should be
  * @crossing: the clock's digits above those of the delays changed within them
  * @lost: percent of the time that was timed, while the CPU was taken away
@@ -450,6 +452,7 @@ struct bench_result {
 	struct bench_cell *cell;
 	u64 *sample;
 	size_t node_size[BENCH_MAX_SUBJECTS];
+	u64 read_ps[BENCH_SIZES][BENCH_NR_CACHES];
 	unsigned int errors;
 	bool crossing;
 	unsigned int lost;

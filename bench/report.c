@@ -403,6 +403,22 @@ static void bench_table_strides(struct seq_file *m,
 	seq_putc(m, '\n');
 }
 
+/* What a read costs says how cold, and how far the caches reach. */
+static void bench_table_cold(struct seq_file *m, const struct bench_result *r)
+{
+	unsigned int size;
+
+	seq_printf(m, "cold     after walks through %zu MB. ns of a read of an object, scattered, that waits for\n         the one before it:",
+		   r->plan->evict_bytes >> 20);
+	for (size = 0; size < r->plan->sizes; size++)
+		seq_printf(m, "%s n=%u %s %llu %s %llu", size ? "," : "",
+			   r->plan->n[size], bench_cache_name[BENCH_WARM],
+			   div_u64(r->read_ps[size][BENCH_WARM] + 500, 1000),
+			   bench_cache_name[BENCH_COLD],
+			   div_u64(r->read_ps[size][BENCH_COLD] + 500, 1000));
+	seq_putc(m, '\n');
+}
+
 static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
 {
 	const struct bench_plan *plan = r->plan;
@@ -416,8 +432,7 @@ static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
 	seq_printf(m, "rounds   %u, %u for what waits for jiffies; median shown; spread is (max-min)/median, the\n         worst in the line; took %u s\n",
 		   plan->rounds, plan->windows, r->seconds);
 	bench_table_strides(m, r);
-	seq_printf(m, "cold     after a walk through %zu MB\n",
-		   plan->evict_bytes >> 20);
+	bench_table_cold(m, r);
 	seq_printf(m, "refused  more than %u ms for one measurement, or more timers than the kind can hold\n",
 		   plan->budget_ms);
 	if (r->lost)

@@ -35,6 +35,9 @@
 #define BENCH_COLD_OPS		2000U
 #define BENCH_COLD_PASSES	10U
 #define BENCH_COLD_ONCE		5
+/* Walks through the buffer that evicts, and reads of what it is to evict. */
+#define BENCH_EVICT_WALKS	4
+#define BENCH_READ_PASSES	3
 /* So many calls of each row are timed one by one, for the longest of them. */
 #define BENCH_SINGLE		20000U
 
@@ -129,13 +132,52 @@ static void bench_prepare(struct bench_run *run, unsigned int n)
 	}
 }
 
-/* Nothing of the timers, the wheels or the orders is left in the caches. */
+/*
+ * Nothing of the timers, the wheels or the orders is left in the caches. One
+ * walk does not do: a cache that is made for streams of data keeps what was
+ * used often, and after one walk found in it half of what a subject had used
+ * for some rounds. bench_reads() tells whether it is gone.
+ */
 static void bench_evict(struct bench_run *run)
 {
+	unsigned int walk;
 	size_t i;
 
-	for (i = 0; i < run->plan->evict_bytes; i += L1_CACHE_BYTES)
-		run->evict[i]++;
+	for (walk = 0; walk < BENCH_EVICT_WALKS; walk++) {
+		for (i = 0; i < run->plan->evict_bytes; i += L1_CACHE_BYTES)
+			run->evict[i]++;
+		cond_resched();
+	}
+}
+
+/*
+ * What a read of an object costs that cannot begin before the last one has
+ * ended, in scattered order: the latency of memory, to judge others by.
+ */
+static u64 bench_reads(struct bench_run *run, unsigned int n, bool cold)
+{
+	const u32 *order = run->order[BENCH_SCATTERED];
+	struct bench_watch watch;
+	unsigned int i, pass;
+	u32 at = 0, none = 0;
+	u64 ps = 0;
+
+	/* The compiler must not know that it is nothing. */
+	OPTIMIZER_HIDE_VAR(none);
+	for (pass = 0; pass < BENCH_READ_PASSES; pass++) {
+		if (cold && pass == BENCH_READ_PASSES - 1)
+			bench_evict(run);
+		bench_watch_start(&watch);
+		for (i = 0; i < n; i++) {
+			u32 *object = run->items +
+				      ((size_t)(order[i] + at) << L1_CACHE_SHIFT);
+
+			at = READ_ONCE(*object) & none;
+		}
+		ps = bench_watch_read(&watch);
+		cond_resched();
+	}
+	return div_u64(ps, n);
 }
 
 /* What the caches can hold of the timers is in them. */
@@ -690,6 +732,15 @@ static unsigned int *bench_refused(struct bench_run *run, enum bench_row row)
 	return &run->refused[run->subject][row][run->layout][run->cache];
 }
 
+static void bench_latency(struct bench_run *run)
+{
+	u64 *ps = run->result->read_ps[run->size];
+	unsigned int n = run->plan->n[run->size];
+
+	ps[BENCH_WARM] = bench_reads(run, n, false);
+	ps[BENCH_COLD] = bench_reads(run, n, true);
+}
+
 /* Is this row to be measured now? */
 static bool bench_wanted(struct bench_run *run, enum bench_row row)
 {
@@ -898,6 +949,8 @@ int bench_run(const struct bench_plan *plan, struct bench_result *result)
 	for (run->round = 0; run->round < plan->rounds; run->round++)
 		for (run->size = 0; run->size < plan->sizes; run->size++) {
 			bench_prepare(run, plan->n[run->size]);
+			if (!run->round)
+				bench_latency(run);
 			for (i = 0; i < BENCH_NR_LAYOUTS * BENCH_NR_CACHES *
 					plan->subjects; i++) {
 				unsigned int turn = i / plan->subjects;
