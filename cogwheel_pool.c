@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory for the timers of a facility whose kind is WHEEL_POOLED: chunks and
- * rows (wheels/rows.h), shared by all its bases. It knows how much so many
- * timers need, from the kind, and nothing of what it is used for.
+ * Memory for the timers of a facility whose kind is WHEEL_POOLED: chunks, shared
+ * by all its bases. It knows how much so many timers need, from the kind, and
+ * nothing of what it is used for.
  *
  * Whoever sets timers up reserves for them, and there it is allocated, in task
  * context; arming takes from what is there, with interrupts off. So that timers
@@ -14,15 +14,12 @@
  *	(full barrier)			(full barrier)
  *	covered >= reserved: done	reserved > less: covered = what it was
  *
- * One of the two sees what the other has done. Memory for rows is not given
- * back before the end, as one that is in use may be on any of its pages; but
- * they count as rows only as long as there are chunks for as many timers.
+ * One of the two sees what the other has done.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "cogwheel_base.h"
-#include "wheels/rows.h"
 
 /* A free chunk. */
 struct chunk {
@@ -34,7 +31,6 @@ struct chunk {
  * @pool: what the kind sees of it
  * @cw: the facility
  * @covered: there is memory for so many timers; changed under @grow
- * @allowed: rows that may be in use; none before the first timer
  * @grow: who allocates or gives back
  * @chunks: chunks, free or in use; protected by @grow
  * @chunk_size: bytes of a chunk
@@ -42,21 +38,18 @@ struct chunk {
  * @cfg: how they were set up
  * @lock: protects @free
  * @free: free chunks
- * @rows: the table of rows
  */
 struct cogwheel_pool {
 	struct wheel_pool pool;
 	struct cogwheel *cw;
 	unsigned long covered;
-	size_t allowed;
-	struct mutex grow;	/* @covered, @allowed and @chunks */
+	struct mutex grow;	/* @covered and @chunks */
 	size_t chunks;
 	size_t chunk_size;
 	unsigned int bases;
 	struct wheel_config cfg;
 	raw_spinlock_t lock;
 	struct chunk *free;
-	struct wheel_rows rows;
 };
 
 static void *pool_get(struct wheel_pool *wheel_pool)
@@ -105,16 +98,6 @@ static size_t chunks_for(const struct cogwheel_pool *pool, unsigned long timers)
 	return pool->cw->ops->chunks(&pool->cfg, timers, pool->bases, &size);
 }
 
-/* Let as many rows be used as there are chunks for. */
-static void cover(struct cogwheel_pool *pool, unsigned long timers)
-{
-	size_t rows = wheel_rows_for(timers, pool->bases);
-
-	wheel_rows_allow(&pool->rows, rows - pool->allowed);
-	pool->allowed = rows;
-	WRITE_ONCE(pool->covered, timers);
-}
-
 /* Have memory for so many timers. Changes nothing where there is none. */
 static int grow(struct cogwheel_pool *pool, unsigned long timers)
 {
@@ -132,10 +115,6 @@ static int grow(struct cogwheel_pool *pool, unsigned long timers)
 			last = chunk;
 		cond_resched();
 	}
-	if (wheel_rows_reserve(&pool->rows,
-			       wheel_rows_for(timers, pool->bases)))
-		goto free;
-
 	if (first) {
 		raw_spin_lock_irqsave(&pool->lock, flags);
 		last->next = pool->free;
@@ -143,7 +122,7 @@ static int grow(struct cogwheel_pool *pool, unsigned long timers)
 		raw_spin_unlock_irqrestore(&pool->lock, flags);
 	}
 	pool->chunks = nr;
-	cover(pool, timers);
+	WRITE_ONCE(pool->covered, timers);
 	return 0;
 free:
 	free_chunks(first);
@@ -182,11 +161,11 @@ static void shrink(struct cogwheel_pool *pool, unsigned long timers)
 	struct chunk *first = NULL, *chunk;
 	size_t wanted;
 
-	cover(pool, timers);
+	WRITE_ONCE(pool->covered, timers);
 	/* Pairs with the barrier of who adds to what is reserved. */
 	smp_mb();
 	if ((unsigned long)atomic_long_read(&pool->cw->reserved) > timers) {
-		cover(pool, covered);
+		WRITE_ONCE(pool->covered, covered);
 		return;
 	}
 	for (wanted = chunks_for(pool, timers); pool->chunks > wanted;
@@ -238,9 +217,7 @@ size_t cogwheel_pool_bytes(const struct cogwheel_pool *pool)
 {
 	if (!pool)
 		return 0;
-	return sizeof(*pool) - sizeof(pool->rows) +
-	       wheel_rows_bytes(&pool->rows) +
-	       READ_ONCE(pool->chunks) * pool->chunk_size;
+	return sizeof(*pool) + READ_ONCE(pool->chunks) * pool->chunk_size;
 }
 
 /**
@@ -261,13 +238,11 @@ int cogwheel_pool_create(struct cogwheel *cw, struct wheel_config *cfg,
 		return -ENOMEM;
 	pool->pool.get = pool_get;
 	pool->pool.put = pool_put;
-	pool->pool.rows = &pool->rows;
 	pool->cw = cw;
 	pool->bases = bases;
 	pool->cfg = *cfg;
 	mutex_init(&pool->grow);
 	raw_spin_lock_init(&pool->lock);
-	wheel_rows_init(&pool->rows);
 	cw->ops->chunks(cfg, 0, bases, &pool->chunk_size);
 	cw->pool = pool;
 	cfg->pool = &pool->pool;
@@ -285,7 +260,6 @@ void cogwheel_pool_destroy(struct cogwheel_pool *pool)
 	if (!pool)
 		return;
 	free_chunks(pool->free);
-	wheel_rows_destroy(&pool->rows);
 	mutex_destroy(&pool->grow);
 	kfree(pool);
 }

@@ -21,7 +21,6 @@
 #include "../compat.h"
 #include "../wheels/kinds.h"
 #include "../wheels/period.h"
-#include "../wheels/rows.h"
 #include "model.h"
 
 static unsigned long long seed;
@@ -59,7 +58,6 @@ struct test_pool {
 	size_t nr;
 	size_t left;
 	size_t refused;
-	struct wheel_rows rows;
 };
 
 /* A wheel, the oracle beside it, and the timers of both. */
@@ -143,7 +141,6 @@ static void pool_empty(struct test_pool *p)
 		kvfree(p->free[--p->left]);
 	kvfree(p->free);
 	p->free = NULL;
-	wheel_rows_destroy(&p->rows);
 }
 
 /*
@@ -152,14 +149,13 @@ static void pool_empty(struct test_pool *p)
  */
 static void rig_fill_pool(struct rig *rig)
 {
-	size_t rows = wheel_rows_for(rig->nr, 1), nr, size;
 	struct test_pool *p = &rig->pool;
+	size_t nr, size;
 
 	nr = rig->ops->chunks(&rig->cfg, rig->nr, 1, &size);
 	rig_assert(rig, nr && size, "%zu chunks of %zu bytes", nr, size);
 	rig->cfg.pool = &p->pool;
-	if (p->free && p->left == nr && p->nr == nr && p->size == size &&
-	    p->rows.left == rows)
+	if (p->free && p->left == nr && p->nr == nr && p->size == size)
 		return;
 	if (p->free)
 		pool_empty(p);
@@ -175,12 +171,8 @@ static void rig_fill_pool(struct rig *rig)
 		KUNIT_ASSERT_NOT_NULL(rig->test, chunk);
 		p->free[p->left++] = chunk;
 	}
-	wheel_rows_init(&p->rows);
-	KUNIT_ASSERT_EQ(rig->test, wheel_rows_reserve(&p->rows, rows), 0);
-	wheel_rows_allow(&p->rows, rows);
 	p->pool.get = pool_get;
 	p->pool.put = pool_put;
-	p->pool.rows = &p->rows;
 }
 
 static struct probe *probe_of(struct wheel_node *node)
@@ -201,8 +193,6 @@ static void rig_close(struct rig *rig)
 	if (rig->pool.free) {
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.left, rig->pool.nr);
 		KUNIT_EXPECT_EQ(rig->test, rig->pool.refused, 0);
-		KUNIT_EXPECT_EQ(rig->test, rig->pool.rows.left,
-				wheel_rows_for(rig->nr, 1));
 	}
 }
 

@@ -12,7 +12,6 @@
 #include <linux/slab.h>
 
 #include "../wheels/period.h"
-#include "../wheels/rows.h"
 #include "backend.h"
 
 struct local_timer {
@@ -29,11 +28,9 @@ struct chunk {
 /* Memory for a kind that wants it in chunks: one wheel, so a plain list. */
 struct local_pool {
 	struct wheel_pool pool;
-	struct wheel_rows rows;
 	struct chunk *free;
 	size_t chunk_size;
 	size_t nr;		/* free ones and those in use */
-	size_t allowed;		/* rows that may be in use */
 };
 
 struct backend {
@@ -69,7 +66,7 @@ static void pool_put(struct wheel_pool *p, void *mem)
 /* Memory for @nr armed timers; after that arming them cannot fail. */
 static enum status reserve(struct backend *b, u64 nr, struct problem *why)
 {
-	size_t chunks, rows;
+	size_t chunks;
 
 	if (b->ops->traits & WHEEL_BOUNDED && nr > b->ops->max_timers)
 		return problem(why, ST_FAILED, "%s holds at most %u timers",
@@ -90,11 +87,6 @@ static enum status reserve(struct backend *b, u64 nr, struct problem *why)
 			return problem(why, ST_FAILED, "%s", strerror(ENOMEM));
 		pool_put(&b->pool.pool, chunk);
 	}
-	rows = wheel_rows_for(nr, 1);
-	if (wheel_rows_reserve(&b->pool.rows, rows))
-		return problem(why, ST_FAILED, "%s", strerror(ENOMEM));
-	wheel_rows_allow(&b->pool.rows, (long)(rows - b->pool.allowed));
-	b->pool.allowed = rows;
 	b->reserved = nr;
 	return ST_OK;
 }
@@ -128,7 +120,6 @@ static void in_process_close(struct backend *b)
 	}
 	while ((chunk = pool_get(&b->pool.pool)))
 		free(chunk);
-	wheel_rows_destroy(&b->pool.rows);
 	free(b);
 }
 
@@ -147,8 +138,6 @@ static enum status in_process_open(struct backend **backend,
 	b->ops = wheel_kinds[kind];
 	b->pool.pool.get = pool_get;
 	b->pool.pool.put = pool_put;
-	b->pool.pool.rows = &b->pool.rows;
-	wheel_rows_init(&b->pool.rows);
 	b->cfg = *cfg;
 	b->cfg.numa = NUMA_NO_NODE;
 	b->cfg.pool = &b->pool.pool;

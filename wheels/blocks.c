@@ -8,65 +8,51 @@
  * blocks of a fixed number of entries and had no cancel: that is added here.
  *
  *	a slot		block		block		block
- *	  head ------->[a b c d e f]-->[g - h i - j]-->[k l m      ]<--- tail
- *				       | cancelled |		^ appended here
- *	an entry is	tick . row	      |
- *					      v
- *	the row table	row	1	2	3	...
- *			timer	T	U	V		while it is live
- *			place	&g	&h	&k
+ *	  head ------->[a b c d e f]<->[g - h i - j]<->[k l m      ]<--- tail
+ *				       | dead |		    ^ appended here
+ *	an entry points at its timer, and the timer at its entry
  *
- * An entry holds the low half of the tick for which its timer is wanted, and
- * the number of the timer's row. The row knows the timer and where its entry
- * is; the timer knows the number of its row. So to move a timer down is to copy
- * 8 bytes and to write its row: no timer is touched, wherever it lies in
- * memory. (A timer on a level above the reach of half a tick is, for its whole
- * due tick: that is 2^36 ticks away.) What is touched comes in rows of
- * neighbours, or is prefetched: unlike the steps along a list, its cache misses
- * overlap.
+ * What a list is slow at is timers that lie scattered in memory: each step along
+ * it is a cache miss, which must end before the next one can begin. Here the
+ * timers of a slot are known before any of them is touched, so they are fetched
+ * many at a time, whether they are to be moved down or to be handed over.
  *
- * To cancel a timer is to follow its row and to clear the entry's row number.
- * A dead entry points at nothing, and the row may serve another timer from then
- * on. That is why there are no generations: they would have to tell the entry of
- * an old use of a row from that of a new one, and could wrap.
- *
- * Timer, row and entry are three cache misses, each of which leads to the next
- * one. So a cancelled timer is only noted by its row, which is fetched; when
- * there are a few, their entries are fetched all at once and then cleared.
+ * To cancel a timer is to clear its entry. Timer and entry are two cache misses,
+ * of which the first leads to the second. So the entry of a cancelled timer is
+ * only noted, and fetched; when there are a few, they are cleared, all at once.
  * Whoever looks at entries meanwhile has that done first. Of the timer, nothing
- * is needed any more.
+ * is needed any more: its memory may be gone by then.
  *
  * Dead entries at either end of a block are dropped, and a block without live
- * ones is freed. In between, wherever five neighbours would fit into four, they
- * are packed, in order: so dead entries, and others that are out of use, are at
- * most a third of the live ones, plus a constant for each slot in use (see
- * blocks_bound()). The last block of a chain, which is being filled, takes no
- * part in that.
+ * ones is freed. Where the live ones of two neighbours fit into one block, they
+ * are put there, in order: so at most half of the entries are dead, plus a
+ * constant for each slot in use (see blocks_bound()). The last block of a
+ * chain, which is being filled, takes no part in that.
  *
  * START_TIMER		O(1): one find-last-bit gives the level, then an append
- * STOP_TIMER		O(1): two steps to the entry, taken for 16 at once; now
- *			and then up to five blocks are packed, four entries
- *			moved for each cancel
+ * STOP_TIMER		O(1): clears an entry, 16 of them at once; now and then two
+ *			blocks are put together, two entries moved for each
+ *			cancel at most
  * PER_TICK_BOOKKEEPING	nothing for an empty tick; else what expires, and what
  *			cascades: a timer moves at most levels - 1 times
  * EXPIRY_PROCESSING	O(1) a timer
  *
- * Choose it where timers are many, lie scattered in memory, and do expire: that
- * is where a list costs a cache miss for each step. Where timers are few, or
- * most are cancelled soon, cascading does the same with less. Its memory is
- * reserved when timers are set up: a timer is one of the smallest, and the
- * wheel adds less than 28 bytes to each.
+ * Choose it where timers are many, or lie scattered in memory, and must fire on
+ * their tick. With few timers, most of which are cancelled soon, cascading does
+ * the same with less. Its memory is reserved when timers are set up, less than
+ * 20 bytes for each.
  *
  * Knows no locks, CPUs, clocks or callbacks (see wheel.h).
  */
 #include <linux/bug.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/numa.h>
 #include <linux/prefetch.h>
 
 #include "digits.h"
 #include "kinds.h"
-#include "rows.h"
 #include "walk.h"
 
 /* A block is a chunk of the pool. Tests shrink it, the benchmark varies it. */
@@ -85,19 +71,11 @@
 #define BLOCK_SPARES	4
 #endif
 
-/* So many neighbours are packed into one less. */
-#define PACK_WINDOW	5
+/* So many cancelled timers may have their entries still. */
+#define BLOCKS_LEAVING	16
 
-/* After so many deaths in a block, see whether that can be done. */
-#define PACK_EVERY	4
-
-/* How many entries ahead rows are fetched into the cache. */
-#define ROWS_AHEAD	8
-
-struct block_entry {
-	u32 key;	/* low half of the tick that it is wanted for */
-	u32 row;	/* ROWS_NONE: dead */
-};
+/* How many entries ahead timers are fetched into the cache. */
+#define NODES_AHEAD	12
 
 /**
  * struct block - some entries of a slot
@@ -108,25 +86,25 @@ struct block_entry {
  * @end: entries from here on are not yet; those at either end are live, if
  *	any is
  * @live: entries with a timer
- * @entry: the entries
+ * @leaving: some are just being cleared
+ * @node: the entries; NULL is a dead one
  */
 struct block {
 	struct block *next;
 	struct block *prev;
 	u16 slot;
-	u16 begin;
-	u16 end;
-	u16 live;
-	struct block_entry entry[];
+	u8 begin;
+	u8 end;
+	u8 live;
+	bool leaving;
+	struct wheel_node *node[];
 };
 
-#define BLOCK_ENTRIES \
-	((BLOCK_BYTES - sizeof(struct block)) / sizeof(struct block_entry))
+#define BLOCK_NODES \
+	((BLOCK_BYTES - sizeof(struct block)) / sizeof(struct wheel_node *))
 
 static_assert(!(BLOCK_BYTES & (BLOCK_BYTES - 1)));
-/* Else a window that is nearly worth packing could have no live entry. */
-static_assert((PACK_WINDOW - 1) * BLOCK_ENTRIES >
-	      PACK_WINDOW * (PACK_EVERY - 1));
+static_assert(BLOCK_NODES <= U8_MAX);
 
 /**
  * struct chain - the blocks of a slot
@@ -145,24 +123,23 @@ struct chain {
  * @wheel: what every wheel begins with
  * @digits: which slots have live entries
  * @pool: where blocks come from
- * @rows: the table of rows
- * @cache: spare rows
+ * @last: where the last entry was appended; it may have gone since, and only
+ *	another one that is appended can take its place
  * @nr_leaving: cancelled timers whose entries are still there
- * @leaving: their rows
+ * @leaving: those entries
  * @spare: empty blocks
  * @nr_spare: how many
  * @slot: the slots, level after level, and the shelf
  *
- * wheel_node.priv is the number of the node's row.
+ * wheel_node.place is the node's entry.
  */
 struct blocks {
 	struct wheel wheel;
 	struct digits digits;
 	struct wheel_pool *pool;
-	struct wheel_rows *rows;
-	struct rows_cache cache;
+	struct wheel_node **last;
 	u32 nr_leaving;
-	u32 leaving[ROWS_LEAVING];
+	struct wheel_node **leaving[BLOCKS_LEAVING];
 	struct block *spare;
 	u32 nr_spare;
 	struct chain slot[BLOCKS_SLOTS];
@@ -173,9 +150,9 @@ static inline struct blocks *to_blocks(const struct wheel *w)
 	return container_of(w, struct blocks, wheel);
 }
 
-static inline struct block *block_of(const struct block_entry *entry)
+static inline struct block *block_of(struct wheel_node *const *place)
 {
-	return (void *)((unsigned long)entry & ~(BLOCK_BYTES - 1UL));
+	return (void *)((unsigned long)place & ~(BLOCK_BYTES - 1UL));
 }
 
 /* Blocks. */
@@ -202,11 +179,6 @@ static void block_put(struct blocks *b, struct block *block)
 	b->nr_spare++;
 }
 
-static inline unsigned int block_room(const struct block *block)
-{
-	return BLOCK_ENTRIES - block->live;
-}
-
 /* Take a block out of a chain of several. */
 static void block_unlink(struct blocks *b, struct block *block)
 {
@@ -223,118 +195,77 @@ static void block_unlink(struct blocks *b, struct block *block)
 	block_put(b, block);
 }
 
-/*
- * Pack the live entries of so many blocks, beginning with @start, to the front
- * and free those that are left over. Returns the last one that is not.
- */
-static struct block *blocks_pack(struct blocks *b, struct block *start,
-				 unsigned int nr)
+/* Add a node to a block that has room. */
+static __always_inline void block_append(struct block *block,
+					 struct wheel_node *node)
 {
-	struct block *to = start, *from = start, *next;
-	unsigned int begin, end, filled = 0;
+	struct wheel_node **place = &block->node[block->end++];
 
-	for (; nr; nr--, from = next) {
-		next = from->next;
-		begin = from->begin;
-		end = from->end;
-		for (; begin < end; begin++) {
-			struct block_entry entry = from->entry[begin];
+	*place = node;
+	node->place = place;
+}
 
-			if (entry.row == ROWS_NONE)
-				continue;
-			if (filled == BLOCK_ENTRIES) {
-				to->begin = 0;
-				to->end = filled;
-				to->live = filled;
-				to = to->next;
-				filled = 0;
-			}
-			to->entry[filled] = entry;
-			wheel_row(b->rows, entry.row)->place =
-				&to->entry[filled++];
-		}
+/* Append the live entries of a block to another one, or to its own front. */
+static void block_move(struct block *to, const struct block *from)
+{
+	unsigned int begin = from->begin, end = from->end, i;
+
+	for (i = begin; i < end; i++)
+		prefetchw(from->node[i]);
+	if (to == from)
+		to->end = 0;
+	for (i = begin; i < end; i++)
+		if (from->node[i])
+			block_append(to, from->node[i]);
+}
+
+/* Put the nodes of the next block into this one, which can take them. */
+static void block_merge(struct blocks *b, struct block *block)
+{
+	struct block *next = block->next;
+
+	if (BLOCK_NODES - block->end < next->live) {
+		block_move(block, block);
+		block->begin = 0;
 	}
-	to->begin = 0;
-	to->end = filled;
-	to->live = filled;
-	while (to->next != next)
-		block_unlink(b, to->next);
-	return to;
+	block_move(block, next);
+	block->live += next->live;
+	block_unlink(b, next);
+}
+
+/* May two neighbours become one? Not the last of the chain. */
+static inline bool may_merge(const struct block *a, const struct block *c)
+{
+	return c->next && !a->leaving && !c->leaving &&
+	       a->live + c->live <= (int)BLOCK_NODES;
 }
 
 /*
- * A block that is not the last of its chain has become emptier, or is not the
- * last any more: pack wherever that frees a block. Each time it does, as many
- * places as a block has are no longer out of use, and each of them has cost a
- * cancel: so at most PACK_WINDOW - 1 entries are moved for each.
+ * A block has become emptier, has got a new neighbour, or is not the last of its
+ * chain any more. To merge moves no more entries than a block has, and as many
+ * in the two have died before: at most two are moved for each cancel.
  */
-static noinline void blocks_compact(struct blocks *b, struct block *block)
+static void block_compact(struct blocks *b, struct block *block)
 {
-	const struct block *tail = b->slot[block->slot].tail;
-	unsigned int room, nr, before;
-	struct block *start, *last;
-
-again:
-	start = block;
-	room = block_room(block);
-	for (nr = 1; nr < PACK_WINDOW && start->prev; nr++) {
-		start = start->prev;
-		room += block_room(start);
-	}
-	/* Move the window on while it contains the block. */
-	last = block;
-	before = nr - 1;
-	while (room < BLOCK_ENTRIES) {
-		last = last->next;
-		if (last == tail)
+	for (;;) {
+		if (block->prev && may_merge(block->prev, block))
+			block = block->prev;
+		else if (!block->next || !may_merge(block, block->next))
 			return;
-		room += block_room(last);
-		if (nr < PACK_WINDOW) {
-			nr++;
-			continue;
-		}
-		if (!before--)
-			return;
-		room -= block_room(start);
-		start = start->next;
+		block_merge(b, block);
 	}
-	block = blocks_pack(b, start, nr);
-	goto again;
-}
-
-/* A new last block. NULL where there is no memory. */
-static noinline struct block *block_add(struct blocks *b, unsigned int index)
-{
-	struct chain *chain = &b->slot[index];
-	struct block *tail = chain->tail;
-	struct block *block = block_get(b);
-
-	if (WARN_ON_ONCE(!block))
-		return NULL;
-	block->slot = index;
-	block->begin = 0;
-	block->end = 0;
-	block->live = 0;
-	block->next = NULL;
-	block->prev = tail;
-	chain->tail = block;
-	if (!tail) {
-		chain->head = block;
-		return block;
-	}
-	tail->next = block;
-	if (tail->live < BLOCK_ENTRIES)
-		blocks_compact(b, tail);
-	return block;
 }
 
 /* The last live entry of a block is gone. */
-static noinline void block_emptied(struct blocks *b, struct block *block)
+static void block_emptied(struct blocks *b, struct block *block)
 {
 	struct chain *chain = &b->slot[block->slot];
+	struct block *prev = block->prev;
 
 	if (chain->head != chain->tail) {
 		block_unlink(b, block);
+		if (prev && !prev->leaving)
+			block_compact(b, prev);
 		return;
 	}
 	digits_clear(&b->digits, block->slot);
@@ -348,101 +279,51 @@ static noinline void block_emptied(struct blocks *b, struct block *block)
 	}
 }
 
-/* Entries. */
-
-/* Is there room for one more, without a new block? */
-static inline bool block_open(const struct block *block)
+/* Entries of a block have been cleared, some being live still. */
+static inline void block_trim_end(struct block *block)
 {
-	return block && block->end < BLOCK_ENTRIES;
+	while (!block->node[block->end - 1])
+		block->end--;
 }
 
-/* Add an entry to the last block of a slot, which has room. */
-static __always_inline void
-block_append(struct blocks *b, struct block *block, unsigned int level,
-	     unsigned int index, u64 key, u32 nr, struct wheel_row *row)
+static inline void block_trim(struct block *block)
 {
-	struct block_entry *entry = &block->entry[block->end++];
-
-	entry->key = (u32)key;
-	entry->row = nr;
-	row->place = entry;
-	/* Where others wait, the bits are set. */
-	if (!block->live++)
-		digits_set(&b->digits, level, index);
-}
-
-/* Add an entry to a slot. False where there is no memory. */
-static __always_inline bool
-blocks_append(struct blocks *b, unsigned int level, unsigned int index,
-	      u64 key, u32 nr, struct wheel_row *row)
-{
-	struct block *block = b->slot[index].tail;
-
-	if (unlikely(!block_open(block))) {
-		block = block_add(b, index);
-		if (unlikely(!block))
-			return false;
-	}
-	block_append(b, block, level, index, key, nr, row);
-	return true;
-}
-
-/* The same by a key that is later than @now; @first is its slot's first key. */
-static __always_inline bool blocks_add(struct blocks *b, u64 now, u64 key,
-				       u32 nr, struct wheel_row *row,
-				       u64 *first)
-{
-	unsigned int level = digits_level(now, key);
-	unsigned int shift = level * WHEEL_LEVEL_BITS;
-	u64 digits = key >> shift;
-
-	*first = digits << shift;
-	return blocks_append(b, level,
-			     level * LEVEL_SLOTS + (digits & LEVEL_MASK), key,
-			     nr, row);
-}
-
-/* Take an entry out of its block. */
-static void blocks_remove(struct blocks *b, struct block_entry *entry)
-{
-	struct block *block = block_of(entry);
-
-	if (!--block->live) {
-		block_emptied(b, block);
-		return;
-	}
-	if (entry == &block->entry[block->end - 1]) {
-		while (block->entry[--block->end - 1].row == ROWS_NONE)
-			;
-	} else if (entry == &block->entry[block->begin]) {
-		while (block->entry[++block->begin].row == ROWS_NONE)
-			;
-	} else {
-		entry->row = ROWS_NONE;
-	}
-	if (block->next && !(block_room(block) % PACK_EVERY))
-		blocks_compact(b, block);
+	block_trim_end(block);
+	while (!block->node[block->begin])
+		block->begin++;
 }
 
 /*
- * Take out the entries of timers that were cancelled. Their rows were fetched
- * meanwhile; now the entries and the blocks are, of all at once.
+ * Clear the entries of timers that were cancelled, which were fetched meanwhile.
+ * Nothing is moved before all of them are: an entry that is moved is written to
+ * its timer, and those timers may be gone.
  */
 static noinline void blocks_leave(struct blocks *b)
 {
-	struct wheel_row *row[ROWS_LEAVING];
-	unsigned int i, nr = b->nr_leaving;
+	struct block *touched[BLOCKS_LEAVING];
+	unsigned int i, nr = 0;
 
-	for (i = 0; i < nr; i++) {
-		row[i] = wheel_row(b->rows, b->leaving[i]);
-		prefetchw(row[i]->place);
-		prefetchw(block_of(row[i]->place));
+	for (i = 0; i < b->nr_leaving; i++) {
+		struct block *block = block_of(b->leaving[i]);
+
+		*b->leaving[i] = NULL;
+		block->live--;
+		if (!block->leaving)
+			touched[nr++] = block;
+		block->leaving = true;
 	}
-	/* What is packed meanwhile may move those that are still to come. */
-	for (i = 0; i < nr; i++)
-		blocks_remove(b, row[i]->place);
-	rows_cache_put_all(&b->cache, b->rows, b->leaving, nr);
 	b->nr_leaving = 0;
+	/* None but the present one is freed: the others are leaving, or past. */
+	for (i = 0; i < nr; i++) {
+		touched[i]->leaving = false;
+		if (!touched[i]->live) {
+			block_emptied(b, touched[i]);
+			continue;
+		}
+		block_trim(touched[i]);
+		if (touched[i]->next)
+			block_compact(b, touched[i]);
+	}
 }
 
 /*
@@ -455,41 +336,80 @@ static inline void blocks_settle(struct blocks *b)
 		blocks_leave(b);
 }
 
-static u64 blocks_refuse(struct blocks *b)
+/* Is there room for one more, without a new block? */
+static inline bool block_open(const struct block *block)
 {
-	b->wheel.refused = true;
-	return WHEEL_NEVER;
+	return block && block->end < BLOCK_NODES;
 }
 
-/* The same, where a row, a block or a shelf must be found first. */
+/* The last block of a slot, with room. NULL where there is no memory. */
+static noinline struct block *blocks_open(struct blocks *b, unsigned int index)
+{
+	struct chain *chain = &b->slot[index];
+	struct block *tail, *block;
+
+	blocks_settle(b);
+	tail = chain->tail;
+	if (block_open(tail))
+		return tail;
+	block = block_get(b);
+	if (!block)
+		return NULL;
+	block->slot = index;
+	block->begin = 0;
+	block->end = 0;
+	block->live = 0;
+	block->leaving = false;
+	block->next = NULL;
+	block->prev = tail;
+	chain->tail = block;
+	if (!tail) {
+		chain->head = block;
+		return block;
+	}
+	tail->next = block;
+	if (tail->live < BLOCK_NODES)
+		block_compact(b, tail);
+	return block;
+}
+
+/* Add a node to the last block of a slot, which has room. */
+static __always_inline void blocks_append(struct blocks *b, struct block *block,
+					  unsigned int level,
+					  unsigned int index,
+					  struct wheel_node *node)
+{
+	block_append(block, node);
+	b->last = node->place;
+	/* Where others wait, the bits are set. */
+	if (!block->live++)
+		digits_set(&b->digits, level, index);
+}
+
+/* The same where a block or the shelf must be found first. */
 static noinline u64 blocks_enqueue_slowly(struct blocks *b,
 					  struct wheel_node *node)
 {
-	u64 now = b->wheel.now, first = WHEEL_NEVER;
-	struct wheel_row *row;
-	bool ok;
-	u32 nr;
+	u64 key = wheel_fire_tick(b->wheel.now, node->expires), first;
+	unsigned int level, shift, index;
+	struct block *block;
 
-	nr = rows_cache_get(&b->cache, b->rows);
-	if (unlikely(nr == ROWS_NONE)) {
-		/* Only some cancelled timer may still have one. */
-		blocks_settle(b);
-		nr = rows_cache_get(&b->cache, b->rows);
+	if (likely(key)) {
+		level = digits_level(b->wheel.now, key);
+		shift = level * WHEEL_LEVEL_BITS;
+		first = key >> shift << shift;
+		index = level * LEVEL_SLOTS + (key >> shift & LEVEL_MASK);
+	} else {
+		level = LEVELS_MAX;
+		first = WHEEL_NEVER;
+		index = BLOCKS_SLOTS - 1;
 	}
-	if (unlikely(nr == ROWS_NONE))
-		return blocks_refuse(b);
-	row = wheel_row(b->rows, nr);
-	if (likely(now != U64_MAX))
-		ok = blocks_add(b, now, wheel_fire_tick(now, node->expires),
-				nr, row, &first);
-	else
-		ok = blocks_append(b, LEVELS_MAX, BLOCKS_SLOTS - 1, 0, nr, row);
-	if (unlikely(!ok)) {
-		rows_cache_put(&b->cache, b->rows, nr);
-		return blocks_refuse(b);
+	block = blocks_open(b, index);
+	if (unlikely(!block)) {
+		b->wheel.refused = true;
+		return WHEEL_NEVER;
 	}
-	row->node = node;
-	node->priv = nr;
+	blocks_append(b, block, level, index, node);
 	return first;
 }
 
@@ -503,27 +423,42 @@ u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
 	u64 digits = key >> shift;
 	unsigned int index = level * LEVEL_SLOTS + (digits & LEVEL_MASK);
 	struct block *block = b->slot[index].tail;
-	struct wheel_row *row;
-	u32 nr;
 
 	/* Where the clock has ended, the key is 0, and so is nothing else. */
-	if (unlikely(!key || !b->cache.nr || !block_open(block)))
+	if (unlikely(!key || !block_open(block)))
 		return blocks_enqueue_slowly(b, node);
-	nr = b->cache.row[--b->cache.nr];
-	row = wheel_row(b->rows, nr);
-	block_append(b, block, level, index, key, nr, row);
-	row->node = node;
-	node->priv = nr;
+	blocks_append(b, block, level, index, node);
 	return digits << shift;
+}
+
+/*
+ * Undo the last arm: the timer is cancelled before another one is armed. So its
+ * entry is the last of its chain, and in the cache.
+ */
+static inline void blocks_undo(struct blocks *b)
+{
+	struct block *block = block_of(b->last);
+
+	*b->last = NULL;
+	if (--block->live)
+		block_trim_end(block);
+	else
+		block_emptied(b, block);
 }
 
 void blocks_dequeue(struct wheel *w, struct wheel_node *node)
 {
 	struct blocks *b = to_blocks(w);
+	struct wheel_node **place = node->place;
 
-	prefetchw(wheel_row(b->rows, node->priv));
-	b->leaving[b->nr_leaving++] = node->priv;
-	if (b->nr_leaving == ROWS_LEAVING)
+	if (place == b->last) {
+		blocks_undo(b);
+		return;
+	}
+	prefetchw(place);
+	prefetchw(block_of(place));
+	b->leaving[b->nr_leaving++] = place;
+	if (b->nr_leaving == BLOCKS_LEAVING)
 		blocks_leave(b);
 }
 
@@ -542,33 +477,28 @@ void blocks_forward(struct wheel *w, u64 to)
 
 /* Time. */
 
-static __always_inline void row_prefetch(const struct blocks *b,
-					 const struct block *block,
-					 unsigned int i)
-{
-	if (i < block->end)
-		prefetchw(wheel_row(b->rows, block->entry[i].row));
-}
-
 /* Are there live entries in a slot? */
 static inline bool chain_in_use(const struct chain *chain)
 {
 	return chain->head && chain->head->live;
 }
 
+static __always_inline void block_fetch(const struct block *block,
+					unsigned int i)
+{
+	if (i < block->end)
+		prefetchw(block->node[i]);
+}
+
 /*
- * The key of an entry in a slot which begins at @first. An overdue timer was
+ * The key of a node in a slot which begins at @first. An overdue timer was
  * placed for the tick after the clock: where it comes down, that is @first. One
  * that was moved lazily may want more than the slot's span: it then goes to
  * another slot of this level or of a higher one.
  */
-static inline u64 entry_key(const struct block_entry *entry,
-			    const struct wheel_row *row, u64 first,
-			    unsigned int shift)
+static inline u64 blocks_key(const struct wheel_node *node, u64 first)
 {
-	if (likely(shift <= 32))
-		return first | (entry->key & (BIT_ULL(shift) - 1));
-	return max(READ_ONCE(row->node->expires), first);
+	return max(READ_ONCE(node->expires), first);
 }
 
 /* Move a slot down, or as much of it as the budget allows: see levels.h. */
@@ -576,38 +506,47 @@ static inline bool blocks_cascade(struct wheel *w, unsigned int level,
 				  u64 first, struct wheel_batch *batch)
 {
 	struct blocks *b = to_blocks(w);
-	unsigned int shift = level * WHEEL_LEVEL_BITS;
-	unsigned int index = level * LEVEL_SLOTS +
-			     (first >> shift & LEVEL_MASK);
-	struct chain *chain = &b->slot[index];
+	struct chain *chain = &b->slot[level * LEVEL_SLOTS +
+			(first >> level * WHEEL_LEVEL_BITS & LEVEL_MASK)];
+	/* Where the last one went, and so do others with a key like that. */
+	unsigned int shift = 0, index = first & LEVEL_MASK;
+	u64 like = first;
 
 	b->digits.partial = level;
+	level = 0;
 	while (chain_in_use(chain)) {
 		struct block *block = chain->head;
 		unsigned int i;
 
+		for (i = 0; i < NODES_AHEAD; i++)
+			block_fetch(block, block->begin + i);
 		for (i = block->begin; i < block->end; i++) {
-			struct block_entry *entry = &block->entry[i];
-			struct wheel_row *row;
-			u64 key, to;
-			bool ok;
+			struct wheel_node *node = block->node[i];
+			struct block *to;
+			u64 key;
 
-			if (entry->row == ROWS_NONE)
+			if (!node)
 				continue;
 			block->begin = i;
 			if (batch->looked == batch->budget)
 				return false;
-			row_prefetch(b, block, i + ROWS_AHEAD);
-			row = wheel_row(b->rows, entry->row);
-			key = entry_key(entry, row, first, shift);
-			if (key == first)
-				ok = blocks_append(b, 0, first & LEVEL_MASK,
-						   key, entry->row, row);
-			else
-				ok = blocks_add(b, first, key, entry->row, row,
-						&to);
-			if (unlikely(!ok))
-				return false;
+			block_fetch(block, i + NODES_AHEAD);
+			key = blocks_key(node, first);
+			if ((key ^ like) >> shift) {
+				like = key;
+				level = key == first ? 0 :
+						       digits_level(first, key);
+				shift = level * WHEEL_LEVEL_BITS;
+				index = level * LEVEL_SLOTS +
+					(key >> shift & LEVEL_MASK);
+			}
+			to = b->slot[index].tail;
+			if (unlikely(!block_open(to))) {
+				to = blocks_open(b, index);
+				if (unlikely(!to))
+					return false;
+			}
+			blocks_append(b, to, level, index, node);
 			batch->looked++;
 			w->moved++;
 			block->live--;
@@ -619,30 +558,24 @@ static inline bool blocks_cascade(struct wheel *w, unsigned int level,
 	return true;
 }
 
-/* Hand over so many live entries, from *@at on; their rows are spare again. */
-static __always_inline void blocks_fire(struct blocks *b,
-					struct block_entry **at,
-					const struct block_entry *end,
-					struct wheel_node **node,
-					unsigned int nr)
+/* Hand over so many live entries, from @i on; returns where the next is. */
+static __always_inline unsigned int block_fire(const struct block *block,
+					       unsigned int i,
+					       struct wheel_node **to,
+					       unsigned int nr)
 {
-	struct wheel_row **page = READ_ONCE(b->rows->page);
-	struct block_entry *entry = *at;
-	u32 row[WHEEL_BATCH];
-	unsigned int i;
+	struct wheel_node **end = to + nr;
 
-	for (i = 0; i < nr; entry++) {
-		row[i] = entry->row;
-		if (unlikely(entry->row == ROWS_NONE))
+	while (to < end) {
+		struct wheel_node *node = block->node[i++];
+
+		if (unlikely(!node))
 			continue;
-		if (likely(entry + ROWS_AHEAD < end))
-			prefetchw(row_on(page, entry[ROWS_AHEAD].row));
-		node[i] = row_on(page, entry->row)->node;
 		/* Whoever gets the batch will need it. */
-		prefetchw(node[i++]);
+		prefetchw(node);
+		*to++ = node;
 	}
-	*at = entry;
-	rows_cache_put_all(&b->cache, b->rows, row, nr);
+	return i;
 }
 
 /* Hand over the slot of the tick that the clock shows, or a part of it. */
@@ -654,19 +587,17 @@ static inline void blocks_expire(struct wheel *w, struct wheel_batch *batch)
 
 	while (left && chain_in_use(chain)) {
 		struct block *block = chain->head;
-		struct block_entry *entry = &block->entry[block->begin];
 		unsigned int nr = min_t(unsigned int, block->live, left);
 
-		blocks_fire(b, &entry, &block->entry[block->end],
-			    &batch->node[batch->nr], nr);
+		prefetch(block->next);
+		block->begin = block_fire(block, block->begin,
+					  &batch->node[batch->nr], nr);
 		batch->nr += nr;
 		batch->looked += nr;
 		left -= nr;
 		block->live -= nr;
 		if (block->live) {
-			while (entry->row == ROWS_NONE)
-				entry++;
-			block->begin = entry - block->entry;
+			block_trim(block);
 			return;
 		}
 		block_emptied(b, block);
@@ -704,7 +635,6 @@ static int blocks_init(struct wheel *w, const struct wheel_config *cfg)
 
 	b->digits.nr = LEVELS_MAX;
 	b->pool = cfg->pool;
-	b->rows = cfg->pool->rows;
 	return 0;
 }
 
@@ -714,7 +644,6 @@ static void blocks_destroy(struct wheel *w)
 	unsigned int i;
 
 	blocks_settle(b);
-	rows_cache_empty(&b->cache, b->rows);
 	for (i = 0; i < BLOCKS_SLOTS; i++)
 		if (b->slot[i].head)
 			b->pool->put(b->pool, b->slot[i].head);
@@ -725,22 +654,21 @@ static void blocks_destroy(struct wheel *w)
 /*
  * The most blocks that @live entries can be in, on so many wheels.
  *
- * Five neighbours of a chain, the last one left out, have less than one block's
- * worth of entries out of use when they were last looked at, and since then
- * less than PACK_EVERY more in each. What is left over where a chain is not a
- * multiple of five long, makes up for at most one block more, and the last one
- * is another: two for each slot in use. But no block is without a live entry,
- * except one from which entries are just being taken, one that was just added,
- * and the spare ones.
+ * Two neighbours of a chain, the last block left out, have more live entries
+ * than one block has room for. One that is left over where their number is odd,
+ * and the last one, make two more for each slot in use. But no block is without
+ * a live entry, except one from which entries are just being taken, one that was
+ * just added, and the spare ones. A cancelled timer whose entry is still there
+ * counts as live.
  */
 static size_t blocks_bound(size_t live, unsigned int wheels)
 {
-	size_t packed = (PACK_WINDOW - 1) * BLOCK_ENTRIES -
-			PACK_WINDOW * (PACK_EVERY - 1);
 	size_t slots = (size_t)wheels * BLOCKS_SLOTS;
-	size_t blocks = DIV_ROUND_UP(live, packed) * PACK_WINDOW +
-			2 * min(live, slots);
+	size_t blocks;
 
+	live += (size_t)wheels * BLOCKS_LEAVING;
+	blocks = DIV_ROUND_UP(2 * live, BLOCK_NODES + 1) +
+		 2 * min(live, slots);
 	blocks = min(blocks, live) + wheels * (BLOCK_SPARES + 2);
 	return BLOCK_PER_SLOT ? blocks + slots : blocks;
 }
@@ -749,8 +677,7 @@ static size_t blocks_chunks(const struct wheel_config *cfg, size_t nr,
 			    unsigned int wheels, size_t *chunk_size)
 {
 	*chunk_size = BLOCK_BYTES;
-	/* Not more timers can be armed than there are rows. */
-	return blocks_bound(wheel_rows_for(nr, wheels), wheels);
+	return blocks_bound(nr, wheels);
 }
 
 static struct wheel_node *blocks_first(struct wheel *w)
@@ -762,17 +689,15 @@ static struct wheel_node *blocks_first(struct wheel *w)
 	if (!b->digits.used)
 		return NULL;
 	block = b->slot[digits_first(&b->digits)].head;
-	return wheel_row(b->rows, block->entry[block->begin].row)->node;
+	return block->node[block->begin];
 }
 
 static u64 blocks_fires(const struct wheel *w, const struct wheel_node *node)
 {
-	struct blocks *b = to_blocks(w);
-	const struct block *block =
-		block_of(wheel_row(b->rows, node->priv)->place);
+	const struct blocks *b = to_blocks(w);
 
 	/* It may belong to the slot that is just being fired. */
-	if (block->slot == (w->now & LEVEL_MASK) &&
+	if (block_of(node->place)->slot == (w->now & LEVEL_MASK) &&
 	    digits_wait(&b->digits, w->now))
 		return w->now;
 	return wheel_fire_tick(w->now, node->expires);
@@ -792,16 +717,11 @@ static inline void blocks_show(const struct wheel *w, struct walk *walk,
 		level = WHEEL_NO_LEVEL;
 	if (!chain_in_use(&b->slot[index]))
 		return;
-	for (block = b->slot[index].head; block; block = block->next) {
-		for (i = block->begin; i < block->end; i++) {
-			u32 nr = block->entry[i].row;
-
-			if (nr != ROWS_NONE &&
-			    !walk_add(walk, wheel_row(b->rows, nr)->node, tick,
-				      level, slot))
+	for (block = b->slot[index].head; block; block = block->next)
+		for (i = block->begin; i < block->end; i++)
+			if (block->node[i] &&
+			    !walk_add(walk, block->node[i], tick, level, slot))
 				return;
-		}
-	}
 }
 
 static unsigned int blocks_walk(const struct wheel *w, struct wheel_walk *pos,
@@ -822,10 +742,10 @@ static void blocks_geometry(const struct wheel *w, struct wheel_geometry *g)
 
 const struct wheel_ops blocks_ops = {
 	.name = "blocks",
-	.brief = "cascading, with slots of packed blocks; moves touch no timer",
+	.brief = "cascading, with slots of packed blocks; fetches timers ahead",
 	.source = "Varghese & Lauck 1987, Scheme 7; the library cog",
 	.traits = WHEEL_EXACT | WHEEL_POOLED | WHEEL_LAZY,
-	.node_size = wheel_node_size(priv),
+	.node_size = wheel_node_size(place),
 	.enqueue = blocks_enqueue,
 	.dequeue = blocks_dequeue,
 	.next = blocks_next,

@@ -85,6 +85,7 @@ struct wheel_node {
 			u64 key;
 			u64 seq;
 		} heap;
+		struct wheel_node **place;
 	};
 };
 
@@ -128,24 +129,19 @@ struct wheel_batch {
  * later, enqueues it again. No order is kept, and @fires may be outdated.
  */
 
-struct wheel_rows;
-
 /**
  * struct wheel_pool - memory of fixed-size chunks, shared by several wheels
  * @get: take a chunk; never fails while what is in use stays within what was
  *	reserved, and may be called with interrupts off. A chunk's address is a
  *	multiple of its size, which is a power of two.
  * @put: give a chunk back
- * @rows: a table of rows (rows.h), shared likewise
  *
  * The owner provides it to a kind with WHEEL_POOLED. In its reserve step it
- * fills it according to wheel_ops.chunks, and has and allows as many rows as
- * wheel_rows_for() says.
+ * fills it according to wheel_ops.chunks.
  */
 struct wheel_pool {
 	void *(*get)(struct wheel_pool *pool);
 	void (*put)(struct wheel_pool *pool, void *chunk);
-	struct wheel_rows *rows;
 };
 
 /**

@@ -22,7 +22,9 @@ static void *pool_get(struct wheel_pool *pool)
 	struct test_pool *p = container_of(pool, struct test_pool, pool);
 	void *chunk;
 
-	if (p->used == p->reserved) {
+	if (p->used >= p->reserved && p->refuses)
+		return NULL;
+	if (p->used >= p->reserved) {
 		fprintf(stderr, "a kind took more than its %zu chunks for %zu timers\n",
 			p->reserved, p->timers);
 		abort();
@@ -58,8 +60,6 @@ void test_pool_prepare(struct test_pool *pool, enum wheel_kind kind,
 {
 	const struct wheel_ops *ops = wheel_kinds[kind];
 
-	size_t rows = wheel_rows_for(pool->timers, pool->wheels);
-
 	cfg->numa = NUMA_NO_NODE;
 	cfg->pool = NULL;
 	if (!(ops->traits & WHEEL_POOLED))
@@ -70,13 +70,8 @@ void test_pool_prepare(struct test_pool *pool, enum wheel_kind kind,
 		return;
 	pool->pool.get = pool_get;
 	pool->pool.put = pool_put;
-	pool->pool.rows = &pool->rows;
 	pool->reserved = ops->chunks(cfg, pool->timers, pool->wheels,
 				     &pool->size);
-	wheel_rows_init(&pool->rows);
-	if (wheel_rows_reserve(&pool->rows, rows))
-		abort();
-	wheel_rows_allow(&pool->rows, (long)rows);
 }
 
 /**
@@ -130,23 +125,13 @@ void test_upkeep(struct wheel *w)
 	kvfree(spare);
 }
 
-/* Where all wheels of a pool are gone, so must be all chunks and rows. */
+/* Where all wheels of a pool are gone, so must be all chunks. */
 void test_pool_check(struct test_pool *pool)
 {
-	size_t rows = wheel_rows_for(pool->timers, pool->wheels);
-
 	if (pool->used) {
 		fprintf(stderr, "%zu chunks are lost\n", pool->used);
 		abort();
 	}
-	if (!pool->pool.get)
-		return;
-	if (pool->rows.left != (long)rows) {
-		fprintf(stderr, "of %zu rows, %ld are left\n", rows,
-			pool->rows.left);
-		abort();
-	}
-	wheel_rows_destroy(&pool->rows);
 	while (pool->spare) {
 		void *chunk = pool->spare;
 

@@ -7,7 +7,6 @@
 #define _USER_WHEELS_H
 
 #include "../../wheels/kinds.h"
-#include "../../wheels/rows.h"
 
 /**
  * struct test_pool - a pool that gives no more than a kind asked to be reserved
@@ -16,9 +15,9 @@
  * @wheels: on so many wheels
  * @size: bytes of a chunk
  * @reserved: chunks that may be in use at once
+ * @refuses: it says so where there is none left, instead of ending the program
  * @used: chunks in use
  * @spare: chunks that were given back
- * @rows: the table of rows, of as many as such wheels need
  */
 struct test_pool {
 	struct wheel_pool pool;
@@ -26,9 +25,9 @@ struct test_pool {
 	unsigned int wheels;
 	size_t size;
 	size_t reserved;
+	bool refuses;
 	size_t used;
 	void *spare;
-	struct wheel_rows rows;
 };
 
 struct wheel *test_wheel_create(enum wheel_kind kind, struct wheel_config *cfg,
