@@ -442,6 +442,7 @@ struct bench_plan {
  * @node_size: bytes of each subject's struct
  * @read_ps: picoseconds of a read that depends on the one before, of objects in
  *	scattered order, by size and by state of the caches
+ * @lock_ps: picoseconds of a lock, taken with interrupts off and dropped
  * @errors: rows whose work was not done as it should be
  * @crossing: the clock's digits above those of the delays changed within them
  * @lost: percent of the time that was timed, while the CPU was taken away
@@ -453,6 +454,7 @@ struct bench_result {
 	u64 *sample;
 	size_t node_size[BENCH_MAX_SUBJECTS];
 	u64 read_ps[BENCH_SIZES][BENCH_NR_CACHES];
+	u64 lock_ps;
 	unsigned int errors;
 	bool crossing;
 	unsigned int lost;

@@ -403,20 +403,28 @@ static void bench_table_strides(struct seq_file *m,
 	seq_putc(m, '\n');
 }
 
-/* What a read costs says how cold, and how far the caches reach. */
-static void bench_table_cold(struct seq_file *m, const struct bench_result *r)
+/* What a read costs, for each number of timers. */
+static void bench_table_reads(struct seq_file *m, const struct bench_result *r,
+			      enum bench_cache cache)
 {
 	unsigned int size;
 
-	seq_printf(m, "cold     after walks through %zu MB. ns of a read of an object, scattered, that waits for\n         the one before it:",
-		   r->plan->evict_bytes >> 20);
+	seq_puts(m, bench_cache_name[cache]);
 	for (size = 0; size < r->plan->sizes; size++)
-		seq_printf(m, "%s n=%u %s %llu %s %llu", size ? "," : "",
-			   r->plan->n[size], bench_cache_name[BENCH_WARM],
-			   div_u64(r->read_ps[size][BENCH_WARM] + 500, 1000),
-			   bench_cache_name[BENCH_COLD],
-			   div_u64(r->read_ps[size][BENCH_COLD] + 500, 1000));
-	seq_putc(m, '\n');
+		seq_printf(m, "%s%llu", size ? "/" : " ",
+			   div_u64(r->read_ps[size][cache] + 500, 1000));
+	seq_puts(m, " ns");
+}
+
+/* That says how cold, and how far the caches reach. */
+static void bench_table_cold(struct seq_file *m, const struct bench_result *r)
+{
+	seq_printf(m, "cold     after walks through %zu MB; a read that waits for the one before it, scattered:\n         ",
+		   r->plan->evict_bytes >> 20);
+	bench_table_reads(m, r, BENCH_COLD);
+	seq_puts(m, ", ");
+	bench_table_reads(m, r, BENCH_WARM);
+	seq_puts(m, ", for each n from the smallest on\n");
 }
 
 static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
@@ -433,6 +441,8 @@ static void bench_table_intro(struct seq_file *m, const struct bench_result *r)
 		   plan->rounds, plan->windows, r->seconds);
 	bench_table_strides(m, r);
 	bench_table_cold(m, r);
+	seq_printf(m, "lock     %llu.%llu ns to take one, interrupts off, and to drop it, as each plain call does\n",
+		   div_u64(r->lock_ps, 1000), r->lock_ps % 1000 / 100);
 	seq_printf(m, "refused  more than %u ms for one measurement, or more timers than the kind can hold\n",
 		   plan->budget_ms);
 	if (r->lost)

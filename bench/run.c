@@ -38,6 +38,8 @@
 /* Walks through the buffer that evicts, and reads of what it is to evict. */
 #define BENCH_EVICT_WALKS	4
 #define BENCH_READ_PASSES	3
+/* How often a lock is taken, to know what that costs. */
+#define BENCH_LOCKS		1000
 /* So many calls of each row are timed one by one, for the longest of them. */
 #define BENCH_SINGLE		20000U
 
@@ -732,6 +734,27 @@ static unsigned int *bench_refused(struct bench_run *run, enum bench_row row)
 	return &run->refused[run->subject][row][run->layout][run->cache];
 }
 
+/* What a lock costs by itself, which each plain call takes and drops. */
+static u64 bench_lock(void)
+{
+	static DEFINE_RAW_SPINLOCK(lock);
+	u64 ps[BENCH_GROUPS];
+	unsigned int i, group;
+
+	for (group = 0; group < BENCH_GROUPS; group++) {
+		struct bench_watch watch;
+		unsigned long flags;
+
+		bench_watch_start(&watch);
+		for (i = 0; i < BENCH_LOCKS; i++) {
+			raw_spin_lock_irqsave(&lock, flags);
+			raw_spin_unlock_irqrestore(&lock, flags);
+		}
+		ps[group] = div_u64(bench_watch_read(&watch), BENCH_LOCKS);
+	}
+	return bench_median(ps, BENCH_GROUPS);
+}
+
 static void bench_latency(struct bench_run *run)
 {
 	u64 *ps = run->result->read_ps[run->size];
@@ -946,6 +969,7 @@ int bench_run(const struct bench_plan *plan, struct bench_result *result)
 		return -ENOMEM;
 	run->result = result;
 	result->crossing = bench_crossing();
+	result->lock_ps = bench_lock();
 	for (run->round = 0; run->round < plan->rounds; run->round++)
 		for (run->size = 0; run->size < plan->sizes; run->size++) {
 			bench_prepare(run, plan->n[run->size]);

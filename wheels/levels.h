@@ -139,7 +139,6 @@ levels_cascade(struct levels *l, unsigned int level, u64 first,
 	struct list_head *scout = scout_resume(&l->scout, slot);
 	unsigned int left = batch->budget - batch->looked;
 
-
 	while (left && pos != slot) {
 		struct list_head *begin = pos, *end;
 		u64 wanted = key(levels_node(pos), first);
