@@ -384,6 +384,7 @@ struct bench_ops {
 
 extern const struct bench_ops bench_timer_list_ops;
 extern const struct bench_ops bench_control_ops;
+extern const struct bench_ops bench_floor_ops;
 extern const struct bench_ops bench_hrtimer_ops;
 extern const struct bench_ops bench_wheel_ops;
 

@@ -77,6 +77,10 @@ static int control = -1;
 module_param(control, int, 0444);
 MODULE_PARM_DESC(control, "measure timer_list twice, the other time so many ns slower, 0 to 10000");
 
+static bool with_floor;
+module_param_named(floor, with_floor, bool, 0444);
+MODULE_PARM_DESC(floor, "measure a lock and a list beside them, and nothing else (N)");
+
 static bool autorun = true;
 module_param(autorun, bool, 0444);
 MODULE_PARM_DESC(autorun, "start a run as the module is loaded (Y)");
@@ -533,9 +537,12 @@ static int bench_configure(struct bench_plan *plan)
 	if (control >= 0)
 		plan->subject[plan->subjects++] = (struct bench_subject) {
 			.name = "control", .ops = &bench_control_ops };
+	if (with_floor)
+		plan->subject[plan->subjects++] = (struct bench_subject) {
+			.name = "floor", .ops = &bench_floor_ops };
 	plan->subject[plan->subjects++] = (struct bench_subject) {
 		.name = "hrtimer", .ops = &bench_hrtimer_ops };
-	BUILD_BUG_ON(WHEEL_NR_KINDS + 3 > BENCH_MAX_SUBJECTS);
+	BUILD_BUG_ON(WHEEL_NR_KINDS + 4 > BENCH_MAX_SUBJECTS);
 	for (i = 0; i < WHEEL_NR_KINDS; i++)
 		if (bench_kind_listed(wheel_kinds[i]->name))
 			plan->subject[plan->subjects++] =

@@ -44,11 +44,8 @@
  *
  * Knows no locks, CPUs, clocks or callbacks (see wheel.h).
  */
-#include <linux/bug.h>
 #include <linux/compiler.h>
-#include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/numa.h>
 #include <linux/prefetch.h>
 
 #include "digits.h"
@@ -433,7 +430,8 @@ u64 blocks_enqueue(struct wheel *w, struct wheel_node *node)
 
 /*
  * Undo the last arm: the timer is cancelled before another one is armed. So its
- * entry is the last of its chain, and in the cache.
+ * entry is the last of its chain, and in the cache. (Where its block goes, none
+ * are merged: that must wait for entries to be cleared.)
  */
 static inline void blocks_undo(struct blocks *b)
 {
