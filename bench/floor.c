@@ -94,6 +94,11 @@ floor_ask(struct bench_ctx *c, struct bench_item *item, u64 arg)
 
 BENCH_REPEAT(floor, ask)
 
+static size_t floor_node_size(struct bench_ctx *c)
+{
+	return offsetof(struct cogwheel_timer, node) + floor_ops->node_size;
+}
+
 static int floor_open(struct bench_ctx *c, enum bench_use use)
 {
 	struct wheel_config cfg = {
@@ -119,8 +124,7 @@ static int floor_open(struct bench_ctx *c, enum bench_use use)
 		kvfree(floor_wheel);
 		return err;
 	}
-	c->shift = bench_shift(offsetof(struct cogwheel_timer, node) +
-			       floor_ops->node_size);
+	c->shift = bench_shift(floor_node_size(c));
 	memset(c->items, 0, ((size_t)c->n + 1) << c->shift);
 	return 0;
 }
@@ -134,11 +138,6 @@ static void floor_close(struct bench_ctx *c)
 		floor_ops->dequeue(floor_wheel, node);
 	floor_ops->destroy(floor_wheel);
 	kvfree(floor_wheel);
-}
-
-static size_t floor_node_size(struct bench_ctx *c)
-{
-	return offsetof(struct cogwheel_timer, node) + floor_ops->node_size;
 }
 
 const struct bench_ops bench_floor_ops = {
