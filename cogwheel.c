@@ -752,6 +752,7 @@ EXPORT_SYMBOL_GPL(cogwheel_mod_on);
  */
 int cogwheel_arm(struct cogwheel *cw, struct cogwheel_timer *timer, u64 delay)
 {
+	/* To read another clock is a call, for which registers are saved. */
 	if (unlikely(cw->clock != COGWHEEL_JIFFIES))
 		return cogwheel_mod(cw, timer, cogwheel_due(cw, delay));
 	return mod_plain(cw, timer, due(cw, delay));
